@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace respool {
+
+// What a record says, whichever name its generation of OpenCode gave it.
+enum class Kind : std::uint8_t {
+  Unknown,          // a type this build does not know
+  SessionState,     // a session's info, whole
+  SessionRemoved,
+  MessageState,     // a message's info, whole
+  MessageRemoved,
+  PartState,        // a part, whole
+  PartRemoved,
+  SessionStatus,    // busy, idle or retry
+  SessionIdle,
+  SessionError,
+  Compacted,
+  PermissionAsked,
+  PermissionReplied,
+  QuestionAsked,
+  QuestionReplied,
+  QuestionRejected,
+  Todos,
+  CommandExecuted,
+  Prompt,           // respool's own: a prompt given beside a source that has none
+  Passing,          // known, kept, and says nothing that a fact needs
+  Foreign,          // known to belong to OpenCode's second API, kept, not folded yet
+};
+
+// The kind of a wire type. A trailing ".1" (OpenCode's schema version) is ignored.
+Kind kind_of(std::string_view wire_type);
+
+// The part type a run line's type promises ("tool_use" promises "tool"), "" where none.
+std::string_view promised_part_type(std::string_view run_line_type);
+
+}  // namespace respool

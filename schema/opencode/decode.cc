@@ -1,0 +1,478 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schema/ids.h"
+#include "schema/opencode/decode_part.h"
+#include "schema/opencode/id_time.h"
+#include "schema/opencode/record.h"
+
+namespace respool {
+namespace {
+
+using decode_detail::Info;
+using decode_detail::Notes;
+using json::each_element;
+using json::each_field;
+using json::Object;
+using json::Value;
+
+// Everything a record may hold, gathered in one pass whatever order its keys come in.
+struct Gathered {
+  // Which top-level keys were there: they tell the shape.
+  bool has_timestamp = false, has_part = false, has_error = false, has_properties = false,
+       has_payload = false, has_data = false, has_aggregate = false, has_sync = false;
+
+  std::string type;
+  std::string outer_session;  // sessionID or aggregate beside the body
+  std::string event_id;
+  std::optional<std::uint64_t> sequence;
+  std::optional<std::int64_t> timestamp;
+
+  // The body: properties, data, or the line itself.
+  std::string body_session;
+  std::string body_id;
+  std::string part_session;
+  std::optional<std::int64_t> body_time;
+  Info info;
+  bool has_info = false;
+  fb::PartRowT part;
+  ErrorBody error;
+  RemovedBody removed;
+  std::string status;
+  AskBody ask;
+  TodosBody todos;
+  fb::CommandRowT command;
+  PromptBody prompt;
+  Notes notes;
+};
+
+void add_text(std::vector<std::string>& list, Value& value) {
+  constexpr std::size_t kTextBytes = 400;
+  constexpr std::size_t kMaxTexts = 64;
+  if (list.size() < kMaxTexts) list.push_back(json::text(value, kTextBytes));
+}
+
+// Texts of an array; a nested array (the labels of one question) becomes one text.
+void read_texts(Value& value, std::vector<std::string>& list, Notes& notes) {
+  auto array = json::array_of(value);
+  if (!array) {
+    if (json::raw_string(value)) add_text(list, value);
+    return;
+  }
+  const bool whole = each_element(*array, [&](Value element) {
+    auto labels = json::array_of(element);
+    if (!labels) return add_text(list, element);
+    std::string joined;
+    const bool inner = each_element(*labels, [&](Value label) {
+      if (!joined.empty()) joined += ", ";
+      joined += json::text(label, 200);
+    });
+    if (!inner) notes.broken = true;
+    list.push_back(joined);
+  });
+  if (!whole) notes.broken = true;
+}
+
+template <class Visit>
+void walk(Value& value, Notes& notes, Visit&& visit) {
+  if (auto object = json::object_of(value)) {
+    if (!each_field(*object, visit)) notes.broken = true;
+  }
+}
+
+void read_questions(Value& value, Gathered& all) {
+  auto array = json::array_of(value);
+  if (!array) return;
+  const bool whole = each_element(*array, [&](Value question) {
+    walk(question, all.notes, [&](std::string_view key, Value field) {
+      if (key == "question") add_text(all.ask.row.patterns, field);
+    });
+  });
+  if (!whole) all.notes.broken = true;
+}
+
+void read_todos(Value& value, Gathered& all) {
+  auto array = json::array_of(value);
+  if (!array) return;
+  const bool whole = each_element(*array, [&](Value todo) {
+    ++all.todos.count;
+    walk(todo, all.notes, [&](std::string_view key, Value field) {
+      if (key == "status" && json::raw_string(field) == "completed") ++all.todos.done;
+    });
+  });
+  if (!whole) all.notes.broken = true;
+}
+
+// The fields of a body that belong to permission requests, questions and their answers.
+bool read_ask_field(std::string_view key, Value& field, Gathered& all) {
+  auto& row = all.ask.row;
+  if (key == "permission" || key == "action") {
+    row.permission = json::text(field, decode_detail::kNameBytes);
+  } else if (key == "patterns" || key == "pattern" || key == "resources") {
+    read_texts(field, row.patterns, all.notes);
+  } else if (key == "always" || key == "save") {
+    read_texts(field, row.always, all.notes);
+  } else if (key == "tool" || key == "source") {
+    walk(field, all.notes, [&](std::string_view tool_key, Value tool) {
+      if (tool_key == "messageID") row.message = json::text(tool, 256);
+      if (tool_key == "callID") row.call = json::text(tool, decode_detail::kNameBytes);
+    });
+  } else if (key == "requestID" || key == "permissionID") {
+    row.id = json::text(field, 256);
+  } else if (key == "reply" || key == "response") {
+    row.reply = json::text(field, decode_detail::kNameBytes);
+  } else if (key == "answers") {
+    read_texts(field, row.answers, all.notes);
+  } else if (key == "questions") {
+    read_questions(field, all);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void read_body_field(std::string_view key, Value& field, Gathered& all) {
+  if (key == "sessionID") {
+    all.body_session = json::text(field, 300);
+  } else if (key == "info") {
+    if (auto object = json::object_of(field)) {
+      all.has_info = true;
+      decode_detail::read_info(*object, all.info, all.notes);
+    }
+  } else if (key == "part") {
+    if (auto object = json::object_of(field)) {
+      all.has_part = true;
+      decode_detail::read_part(*object, all.part, all.part_session, all.notes);
+    }
+  } else if (key == "time" || key == "timestamp") {
+    all.body_time = json::time_ms(field);
+  } else if (key == "id") {
+    all.body_id = json::text(field, 256);
+  } else if (key == "messageID") {
+    all.removed.message = json::text(field, 256);
+  } else if (key == "partID") {
+    all.removed.part = json::text(field, 256);
+  } else if (key == "status") {
+    walk(field, all.notes, [&](std::string_view status_key, Value status) {
+      if (status_key == "type") all.status = json::text(status, decode_detail::kNameBytes);
+    });
+  } else if (key == "error") {
+    all.has_error = true;
+    all.error = decode_detail::read_error(field, all.notes);
+  } else if (key == "todos") {
+    read_todos(field, all);
+  } else if (key == "name") {
+    all.command.name = json::text(field, decode_detail::kNameBytes);
+  } else if (key == "text") {
+    if (const auto raw = json::raw_string(field)) all.prompt.text_bytes = json::unescaped_bytes(*raw);
+  } else {
+    read_ask_field(key, field, all);
+  }
+}
+
+void read_body(Value& value, Gathered& all) {
+  walk(value, all.notes, [&](std::string_view key, Value field) { read_body_field(key, field, all); });
+}
+
+// Reads the outermost object, or the payload of a global frame, or its sync event.
+void read_envelope(Object object, Gathered& all) {
+  const bool whole = each_field(object, [&](std::string_view key, Value field) {
+    if (key == "type") {
+      const std::string type = json::text(field, decode_detail::kNameBytes);
+      if (type == "sync") {
+        all.has_sync = true;
+      } else {
+        all.type = type;
+      }
+    } else if (key == "timestamp" || key == "created") {
+      all.has_timestamp = true;
+      all.timestamp = json::time_ms(field);
+    } else if (key == "sessionID") {
+      all.outer_session = json::text(field, 300);
+    } else if (key == "aggregate_id" || key == "aggregateID") {
+      all.has_aggregate = true;
+      all.outer_session = json::text(field, 300);
+    } else if (key == "id") {
+      all.event_id = json::text(field, 256);
+    } else if (key == "seq") {
+      const auto number = json::integer(field);
+      if (number && *number >= 0) all.sequence = static_cast<std::uint64_t>(*number);
+    } else if (key == "properties") {
+      all.has_properties = true;
+      read_body(field, all);
+    } else if (key == "data") {
+      all.has_data = true;
+      read_body(field, all);
+    } else if (key == "payload" || key == "syncEvent") {
+      (key == "payload" ? all.has_payload : all.has_sync) = true;
+      if (auto inner = json::object_of(field)) read_envelope(*inner, all);
+    } else if (key == "durable") {
+      walk(field, all.notes, [&](std::string_view durable_key, Value durable) {
+        if (durable_key == "aggregateID") all.outer_session = json::text(durable, 300);
+        if (durable_key != "seq") return;
+        const auto number = json::integer(durable);
+        if (number && *number >= 0) all.sequence = static_cast<std::uint64_t>(*number);
+      });
+    } else if (key == "part" || key == "error" || key == "text") {
+      read_body_field(key, field, all);
+    }
+  });
+  if (!whole) all.notes.broken = true;
+}
+
+Shape shape_of(const Gathered& all) {
+  if (all.has_payload) return all.has_sync ? Shape::SyncFrame : Shape::GlobalEvent;
+  if (all.type.starts_with("respool.")) return Shape::Note;
+  if (all.has_properties) return Shape::BusEvent;
+  if (all.has_data) return all.has_aggregate ? Shape::SyncRow : Shape::ApiEvent;
+  const bool run = all.has_timestamp && !all.outer_session.empty() && !all.type.empty();
+  return run ? Shape::RunLine : Shape::Unknown;
+}
+
+// Gives the ask its halves: what asks has an id of its own, what answers names the request.
+AskBody finish_ask(Kind kind, Gathered& all) {
+  AskBody ask = std::move(all.ask);
+  ask.row.question = kind == Kind::QuestionAsked || kind == Kind::QuestionReplied || kind == Kind::QuestionRejected;
+  ask.asked = kind == Kind::PermissionAsked || kind == Kind::QuestionAsked;
+  if (ask.asked || ask.row.id.empty()) ask.row.id = all.body_id.empty() ? ask.row.id : all.body_id;
+  if (kind == Kind::QuestionRejected) ask.row.reply = "reject";
+  if (kind == Kind::QuestionReplied) ask.row.reply = "answered";
+  if (ask.asked && ask.row.question) ask.row.permission = "question";
+  return ask;
+}
+
+// A body is only as good as its identity: without an id there is no fact to join to.
+void missing(Record& record, std::string_view what) {
+  record.problems |= kUnknownVariant;
+  if (record.problem_detail.empty()) record.problem_detail = fmt::format("{} without {}", record.wire_type, what);
+}
+
+void set_info_body(Record& record, Gathered& all) {
+  Info& info = all.info;
+  if (record.kind == Kind::MessageState) {
+    if (info.id.empty() || !info.has_role) return missing(record, "message id or role");
+    info.as_message.id = info.id;
+    record.body = std::move(info.as_message);
+    return;
+  }
+  if (info.id.empty()) info.id = record.session;
+  info.as_session.id = info.id;
+  record.body = std::move(info.as_session);
+}
+
+void set_body(Record& record, Gathered& all) {
+  switch (record.kind) {
+    case Kind::SessionState:
+    case Kind::MessageState:
+      if (!all.has_info) return missing(record, "info");
+      return set_info_body(record, all);
+    case Kind::PartState:
+      if (!all.has_part) return missing(record, "part");
+      if (all.part.id.empty() || all.part.message.empty()) return missing(record, "part id or message id");
+      record.body = std::move(all.part);
+      return;
+    case Kind::SessionRemoved:
+    case Kind::MessageRemoved:
+    case Kind::PartRemoved: record.body = std::move(all.removed); return;
+    case Kind::SessionStatus:
+      if (all.status != "busy" && all.status != "idle" && all.status != "retry") {
+        missing(record, "a known status");
+      }
+      record.body = StatusBody{all.status};
+      return;
+    case Kind::SessionError:
+      if (!all.has_error) all.error = ErrorBody{"UnknownError", "UnknownError", {}};
+      record.body = std::move(all.error);
+      return;
+    case Kind::PermissionAsked:
+    case Kind::PermissionReplied:
+    case Kind::QuestionAsked:
+    case Kind::QuestionReplied:
+    case Kind::QuestionRejected: {
+      AskBody ask = finish_ask(record.kind, all);
+      if (ask.row.id.empty()) return missing(record, "request id");
+      record.body = std::move(ask);
+      return;
+    }
+    case Kind::Todos: record.body = all.todos; return;
+    case Kind::CommandExecuted:
+      all.command.message = all.removed.message;
+      record.body = CommandBody{std::move(all.command)};
+      return;
+    case Kind::Prompt: record.body = all.prompt; return;
+    case Kind::SessionIdle:
+    case Kind::Compacted:
+    case Kind::Passing:
+    case Kind::Foreign:
+    case Kind::Unknown: return;
+  }
+}
+
+// All the places that name a session must name the same one.
+void set_session(Record& record, const Gathered& all) {
+  std::string_view info_session;
+  if (all.has_info) {
+    info_session = record.kind == Kind::MessageState ? std::string_view(all.info.session)
+                                                     : std::string_view(all.info.id);
+  }
+  for (const std::string_view named : {std::string_view(all.outer_session),
+                                       std::string_view(all.body_session),
+                                       std::string_view(all.part_session),
+                                       info_session}) {
+    if (named.empty()) continue;
+    if (record.session.empty()) {
+      record.session = named;
+    } else if (record.session != named) {
+      record.problems |= kIdentityMismatch;
+      record.problem_detail = "two session ids in one record";
+    }
+  }
+  if (!record.session.empty() && !is_session_id(record.session)) {
+    record.session.clear();
+    record.problems |= kIdentityMismatch;
+    record.problem_detail = "a session id that cannot be one";
+  }
+}
+
+void take_notes(Record& record, const Notes& notes, bool repaired) {
+  record.latest_ms = notes.latest_ms;
+  record.problems |= notes.problems;
+  if (record.problem_detail.empty()) record.problem_detail = notes.detail;
+  if (repaired) record.problems |= kRepaired;
+  if (notes.broken) record.problems |= kMalformed;
+}
+
+json::Reader& reader() {
+  thread_local auto instance = std::make_unique<json::Reader>();
+  return *instance;
+}
+
+Record malformed() {
+  Record record;
+  record.shape = Shape::Malformed;
+  record.problems = kMalformed;
+  return record;
+}
+
+void check_promise(Record& record, const Gathered& all) {
+  if (record.shape != Shape::RunLine || !all.has_part) return;
+  const std::string_view promised = promised_part_type(record.wire_type);
+  if (promised.empty()) return;
+  const bool kept = (promised == "tool" && all.part.type == fb::PartType::Tool) ||
+                    (promised == "text" && all.part.type == fb::PartType::Text) ||
+                    (promised == "reasoning" && all.part.type == fb::PartType::Reasoning) ||
+                    (promised == "step-start" && all.part.type == fb::PartType::StepStart) ||
+                    (promised == "step-finish" && all.part.type == fb::PartType::StepFinish);
+  if (kept) return;
+  record.problems |= kIdentityMismatch;
+  record.problem_detail = fmt::format("a {} line with another type of part", record.wire_type);
+}
+
+Record decode_line(std::string_view raw) {
+  json::Reader& json = reader();
+  if (!json.load(raw)) return malformed();
+  const auto object = json.object();
+  if (!object) return malformed();
+  auto all = std::make_unique<Gathered>();
+  read_envelope(*object, *all);
+  if (!all->notes.broken && !json.at_end()) all->notes.broken = true;
+
+  Record record;
+  record.shape = shape_of(*all);
+  record.wire_type = all->type;
+  record.kind = kind_of(all->type);
+  record.event_id = record.shape == Shape::RunLine ? "" : all->event_id;
+  record.sequence = all->sequence;
+  set_session(record, *all);
+  check_promise(record, *all);
+  record.time_ms = record.shape == Shape::RunLine || all->timestamp ? all->timestamp : all->body_time;
+  take_notes(record, all->notes, json.repaired());
+  if (!record.time_ms) record.time_ms = record.latest_ms;
+  if (all->notes.broken && record.wire_type.empty()) record.shape = Shape::Malformed;
+  if (record.shape == Shape::RunLine && all->has_part) all->part.line_ms = record.time_ms;
+  set_body(record, *all);
+  return record;
+}
+
+void set_exported(Record& record, Gathered& all) {
+  switch (record.shape) {
+    case Shape::ExportSession:
+      record.kind = Kind::SessionState;
+      record.wire_type = "info";
+      if (record.session.empty()) record.session = all.info.id;
+      all.info.as_session.from_state = true;
+      break;
+    case Shape::ExportMessage:
+      record.kind = Kind::MessageState;
+      record.wire_type = "message";
+      if (!all.info.session.empty()) record.session = all.info.session;
+      break;
+    default:
+      record.kind = Kind::PartState;
+      record.wire_type = "part";
+      if (!all.part_session.empty()) record.session = all.part_session;
+      break;
+  }
+}
+
+Record decode_exported(std::string_view raw, Shape shape, std::string_view session) {
+  json::Reader& json = reader();
+  if (!json.load(raw)) return malformed();
+  const auto object = json.object();
+  if (!object) return malformed();
+  auto all = std::make_unique<Gathered>();
+  if (shape == Shape::ExportPart) {
+    all->has_part = true;
+    decode_detail::read_part(*object, all->part, all->part_session, all->notes);
+  } else {
+    all->has_info = true;
+    decode_detail::read_info(*object, all->info, all->notes);
+  }
+  Record record;
+  record.shape = shape;
+  record.session = session;
+  set_exported(record, *all);
+  if (!record.session.empty() && !is_session_id(record.session)) {
+    record.session.clear();
+    record.problems |= kIdentityMismatch;
+    record.problem_detail = "a session id that cannot be one";
+  }
+  take_notes(record, all->notes, json.repaired());
+  record.sanitized = raw.find("\"[redacted:") != std::string_view::npos;
+  if (shape == Shape::ExportMessage) {
+    record.time_ms = all->info.as_message.created_ms;
+  } else if (shape == Shape::ExportSession) {
+    record.time_ms = all->info.as_session.created_ms;
+  } else {
+    record.time_ms = all->part.start_ms;
+  }
+  set_body(record, *all);
+  return record;
+}
+
+}  // namespace
+
+Record decode_record(std::string_view raw) {
+  return raw.size() > kDecodeLimitBytes ? malformed() : decode_line(raw);
+}
+
+Record decode_record(std::string_view raw, Shape shape, std::string_view session) {
+  Record record;
+  record.shape = shape;
+  if (shape == Shape::Malformed || raw.size() > kDecodeLimitBytes) {
+    record.problems = kMalformed;
+    return record;
+  }
+  if (shape == Shape::Talk || shape == Shape::ExportOther) {
+    record.kind = shape == Shape::Talk ? Kind::Passing : Kind::Unknown;
+    record.wire_type = shape == Shape::Talk ? "talk" : "export";
+    record.session = session;
+    return record;
+  }
+  return is_state_shape(shape) ? decode_exported(raw, shape, session) : decode_line(raw);
+}
+
+}  // namespace respool

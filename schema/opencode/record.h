@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "schema/facts_generated.h"
+#include "schema/opencode/aliases.h"
+#include "schema/opencode/shape.h"
+
+namespace respool {
+
+struct RemovedBody {
+  std::string message;
+  std::string part;
+};
+
+struct StatusBody {
+  std::string type;  // busy, idle, retry
+};
+
+struct ErrorBody {
+  std::string name;
+  std::string text;  // never empty where a name is there: falls back on the name
+  std::optional<std::int64_t> status_code;
+};
+
+// A request or its answer: `row.question` and the halves that the record carries are filled.
+struct AskBody {
+  fb::AskRowT row;
+  bool asked = false;
+};
+
+struct TodosBody {
+  std::uint32_t count = 0;
+  std::uint32_t done = 0;
+};
+
+struct CommandBody {
+  fb::CommandRowT row;
+};
+
+struct PromptBody {
+  std::uint64_t text_bytes = 0;
+};
+
+// Why a record, though kept, says less than it should. Several may hold.
+enum RecordProblem : unsigned {
+  kNoProblem = 0,
+  kMalformed = 1,         // not JSON, or breaks off: what was read before the break is here
+  kRepaired = 2,          // read only after bad UTF-8 or control characters were replaced
+  kIdentityMismatch = 4,  // names two sessions, or an id that cannot be one
+  kUnknownVariant = 8,    // a known type with a part, status or number it should not have
+};
+
+// What one record of OpenCode's wire says, as far as facts need it. Texts stay in the raw bytes.
+struct Record {
+  Shape shape = Shape::Unknown;
+  Kind kind = Kind::Unknown;
+  unsigned problems = kNoProblem;
+  std::string problem_detail;               // a field's name or a type, never content
+  std::string wire_type;                    // as delivered
+  std::string session;                      // "" where none or not a session id
+  std::string event_id;
+  std::optional<std::uint64_t> sequence;    // OpenCode's own, from 0
+  std::optional<std::int64_t> time_ms;      // a time the record itself states
+  std::optional<std::int64_t> latest_ms;    // the latest time of the object it shows
+  bool sanitized = false;                   // an export with its texts replaced
+  std::variant<std::monostate,
+               fb::SessionRowT,
+               fb::MessageRowT,
+               fb::PartRowT,
+               RemovedBody,
+               StatusBody,
+               ErrorBody,
+               AskBody,
+               TodosBody,
+               CommandBody,
+               PromptBody>
+      body;
+};
+
+// Records above this are kept and reported, not decoded.
+inline constexpr std::uint64_t kDecodeLimitBytes = 64ULL << 20;
+
+// Decodes a record delivered as a line or a frame; its shape is found from its keys.
+Record decode_record(std::string_view raw);
+
+// Decodes an object cut out of an export, or a stored record whose shape is known. `session` is
+// used where the object does not name one.
+Record decode_record(std::string_view raw, Shape shape, std::string_view session = {});
+
+// The texts of one part, command, prompt or request, read again from the raw bytes it came in.
+struct Content {
+  std::string text;    // of a text, reasoning or prompt
+  std::string input;   // a tool's input, as JSON
+  std::string output;  // a tool's output
+  std::string error;   // a tool's error
+  std::string url;     // of a file
+  std::string description;  // of a subtask: its prompt; of a command: its arguments
+};
+Content decode_content(std::string_view raw, Shape shape);
+
+}  // namespace respool
