@@ -1,0 +1,74 @@
+#include "engine/facts/outcome.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/facts/merge_order.h"
+
+namespace respool {
+namespace {
+
+// OpenCode 1.1 to 1.18 say a refusal in these words only (there is no code for it).
+constexpr auto kRefusals = std::to_array<std::string_view>({
+    "The user rejected permission",
+    "The user has specified a rule which prevents",
+    "The user dismissed this question",
+});
+
+constexpr std::string_view kAbortError = "Tool execution aborted";
+
+// The session went on after the call was last seen: a later message, the end of its own message,
+// or the session's idle.
+bool went_on(const SessionFacts& facts, const std::string& message_id, const MessageFacts& message, const fb::PartRowT& part) {
+  if (message.row && (message.row->completed_ms || !message.row->error_name.empty())) return true;
+  if (facts.session.idle_ms && *facts.session.idle_ms > part.key.as_of_ms()) return true;
+  const auto time = message_time(facts, message_id, message);
+  if (!time) return false;
+  return std::any_of(facts.messages.begin(), facts.messages.end(), [&](const auto& entry) {
+    if (entry.first == message_id) return false;
+    const auto other = message_time(facts, entry.first, entry.second);
+    return other && *other > *time;
+  });
+}
+
+ToolOutcome error_outcome(const fb::PartRowT& part) {
+  for (const auto refusal : kRefusals) {
+    if (part.error_text.find(refusal) != std::string::npos) return ToolOutcome::Refused;
+  }
+  return part.error_text.starts_with(kAbortError) ? ToolOutcome::Aborted : ToolOutcome::Failed;
+}
+
+}  // namespace
+
+std::string_view outcome_name(ToolOutcome outcome) {
+  switch (outcome) {
+    case ToolOutcome::Completed: return "completed";
+    case ToolOutcome::Failed: return "failed";
+    case ToolOutcome::Withheld: return "withheld";
+    case ToolOutcome::Refused: return "refused";
+    case ToolOutcome::Aborted: return "aborted";
+    case ToolOutcome::Orphaned: return "orphaned";
+    case ToolOutcome::Running: return "running";
+    case ToolOutcome::Unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+ToolOutcome tool_outcome(const SessionFacts& facts,
+                         const std::string& message_id,
+                         const MessageFacts& message,
+                         const fb::PartRowT& part) {
+  switch (part.status) {
+    case fb::ToolStatus::Completed:
+      if (part.tool == "invalid") return ToolOutcome::Withheld;
+      return part.aborted || part.exit_state == fb::ExitState::Null ? ToolOutcome::Aborted : ToolOutcome::Completed;
+    case fb::ToolStatus::Error: return error_outcome(part);
+    case fb::ToolStatus::Pending:
+    case fb::ToolStatus::Running:
+      return went_on(facts, message_id, message, part) ? ToolOutcome::Orphaned : ToolOutcome::Running;
+    case fb::ToolStatus::Unknown: return ToolOutcome::Unknown;
+  }
+  return ToolOutcome::Unknown;
+}
+
+}  // namespace respool

@@ -1,0 +1,191 @@
+#include "engine/facts/session_gaps.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/facts/merge_order.h"
+#include "engine/facts/outcome.h"
+#include "engine/facts/step.h"
+#include "schema/opencode/shape.h"
+
+namespace respool {
+namespace {
+
+constexpr std::uint32_t bit(Shape shape) { return 1U << static_cast<unsigned>(shape); }
+
+// Only the live streams carry approvals, errors and retries.
+constexpr std::uint32_t kLiveSources = bit(Shape::BusEvent) | bit(Shape::GlobalEvent) | bit(Shape::ApiEvent);
+
+std::uint32_t all_sources(const SessionFacts& facts) {
+  std::uint32_t sources = facts.session.sources;
+  for (const auto& [id, message] : facts.messages) {
+    if (message.row) sources |= message.row->sources;
+    for (const auto& [part_id, part] : message.parts) sources |= part.sources;
+  }
+  for (const auto& [id, error] : facts.errors) sources |= error.sources;
+  return sources;
+}
+
+bool is_user(const MessageFacts& message) {
+  return message.row && is_live(*message.row) && message.row->role == "user";
+}
+
+void source_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+  const bool live = (all_sources(facts) & kLiveSources) != 0;
+  const bool has_user = std::any_of(order.begin(), order.end(), [](const auto& m) { return is_user(*m.message); });
+  bool has_tools = false;
+  bool modelless = false;
+  for (const auto& entry : order) {
+    const auto& message = *entry.message;
+    if (!is_user(message)) modelless |= !message.row || message.row->model.empty();
+    for (const auto& [id, part] : message.parts) has_tools |= part.type == fb::PartType::Tool;
+  }
+  if (!order.empty() && !has_user && facts.prompts.empty()) {
+    gaps.push_back({GapKind::PromptNotInSource, "session", "no source shows a prompt of this session"});
+  }
+  if (modelless) gaps.push_back({GapKind::ModelNotInSource, "session", "messages whose model no source names"});
+  if (!live && has_tools) {
+    gaps.push_back({GapKind::PermissionsNotInSource, "session", "no source shows who approved the tool calls"});
+  }
+  if (!live && !order.empty()) {
+    gaps.push_back({GapKind::RetriesNotInSource, "session", "no source shows retries and what they hid"});
+  }
+}
+
+// Steps that began, by a step-start part, and steps that ended.
+bool run_step_is_open(const MessageFacts& message) {
+  bool started = false;
+  bool finished = false;
+  for (const auto& [id, part] : message.parts) {
+    started |= is_live(part) && part.type == fb::PartType::StepStart;
+    finished |= is_live(part) && part.type == fb::PartType::StepFinish;
+  }
+  return started && !finished;
+}
+
+void turn_gaps(const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+  for (const auto& entry : order) {
+    const auto& message = *entry.message;
+    if (is_user(message) || (message.row && is_removed(*message.row))) continue;
+    const bool live = message.row && is_live(*message.row);
+    const bool open = live ? !message.row->completed_ms && message.row->error_name.empty() && message.row->finish.empty()
+                           : run_step_is_open(message);
+    if (open) gaps.push_back({GapKind::UnfinishedTurn, *entry.id, "an answer that never ended"});
+  }
+  if (!order.empty() && is_user(*order.back().message) && !is_removed(*order.back().message->row)) {
+    gaps.push_back({GapKind::UnfinishedTurn, *order.back().id, "a prompt without an answer"});
+  }
+}
+
+void tool_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+  for (const auto& entry : order) {
+    for (const auto* part : part_order(*entry.message, entry.time_ms)) {
+      if (part->type != fb::PartType::Tool) continue;
+      if (tool_outcome(facts, *entry.id, *entry.message, *part) == ToolOutcome::Orphaned) {
+        gaps.push_back({GapKind::OrphanedTool, part->id, fmt::format("{} never ended; it may have taken effect", part->tool)});
+      }
+      if (!part->output_path.empty()) {
+        gaps.push_back({GapKind::OutputFileMissing, part->id, "the whole output was saved to a file that was not captured"});
+      }
+    }
+  }
+}
+
+// Where the steps and OpenCode's own sums differ, the steps count and this says so.
+void usage_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+  std::int64_t visible_cost = 0;
+  std::int64_t visible_tokens = 0;
+  std::int64_t latest_moment = 0;
+  for (const auto& entry : order) {
+    const auto& message = *entry.message;
+    const StepSum sum = sum_of_steps(message);
+    if (sum.steps > 0 && total_of(sum.tokens) == 0) {
+      gaps.push_back({GapKind::ZeroUsage, *entry.id, "the provider reported no usage for this step"});
+    }
+    const auto step = step_of(facts, *entry.id, message);
+    if (step) {
+      visible_cost += step->usage->visible_cost_nanos;
+      visible_tokens += step->usage->visible_input + step->usage->visible_output + step->usage->visible_reasoning +
+                        step->usage->visible_cache_read + step->usage->visible_cache_write;
+    }
+    if (!message.row || !is_live(*message.row)) continue;
+    latest_moment = std::max(latest_moment, message.row->key.as_of_ms());
+    const bool says = message.row->has_tokens && (message.row->completed_ms || !message.row->finish.empty());
+    const bool differs = !same_tokens(message.row->tokens, sum.tokens) ||
+                         (message.row->cost_nanos && *message.row->cost_nanos != sum.cost_nanos);
+    if (says && sum.steps > 0 && differs) {
+      gaps.push_back({GapKind::UsageDisagrees, *entry.id, "the message's totals are not the sum of its steps"});
+    }
+  }
+  const auto& session = facts.session;
+  if (!session.from_state || session.key.as_of_ms() < latest_moment || !session.cost_nanos) return;
+  // OpenCode sums floats: a hair of a nano-dollar a message is rounding.
+  const std::int64_t slack = static_cast<std::int64_t>(order.size());
+  const bool cost_differs = std::abs(*session.cost_nanos - visible_cost) > slack;
+  const bool tokens_differ = session.has_tokens && total_of(session.tokens) != visible_tokens;
+  if (cost_differs || tokens_differ) {
+    gaps.push_back({GapKind::UsageDisagrees, "session", "the session's totals are not the sum of its steps"});
+  }
+}
+
+void conflict_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
+  const auto add = [&](const std::string& id) {
+    gaps.push_back({GapKind::Conflict, id, "one event id came with two contents"});
+  };
+  if (facts.session.conflict) add(facts.session.id);
+  for (const auto& [id, message] : facts.messages) {
+    if (message.row && message.row->conflict) add(id);
+    for (const auto& [part_id, part] : message.parts) {
+      if (part.conflict) add(part_id);
+    }
+  }
+}
+
+void sequence_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
+  std::uint64_t expected = 0;
+  for (const auto& range : facts.sequence.ranges) {
+    if (range.first() > expected) {
+      gaps.push_back({GapKind::SequenceGap,
+                      fmt::format("seq {}..{}", expected, range.first() - 1),
+                      "durable events that no source delivered"});
+    }
+    expected = range.last() + 1;
+  }
+}
+
+void problem_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
+  for (const auto& [identity, problem] : facts.problems) {
+    gaps.push_back({static_cast<GapKind>(problem.kind),
+                    fmt::format("recording {} byte {}", problem.recording, problem.place),
+                    problem.count == 1 ? problem.detail : fmt::format("{} ({} times)", problem.detail, problem.count)});
+  }
+}
+
+}  // namespace
+
+std::vector<Gap> session_gaps(const SessionFacts& facts) {
+  std::vector<Gap> gaps;
+  const auto order = message_order(facts);
+  source_gaps(facts, order, gaps);
+  turn_gaps(order, gaps);
+  tool_gaps(facts, order, gaps);
+  usage_gaps(facts, order, gaps);
+  conflict_gaps(facts, gaps);
+  sequence_gaps(facts, gaps);
+  problem_gaps(facts, gaps);
+  return gaps;
+}
+
+std::vector<std::string> named_children(const SessionFacts& facts) {
+  std::set<std::string> children;
+  for (const auto& [id, message] : facts.messages) {
+    for (const auto& [part_id, part] : message.parts) {
+      if (is_live(part) && !part.child_session.empty()) children.insert(part.child_session);
+    }
+  }
+  return {children.begin(), children.end()};
+}
+
+}  // namespace respool

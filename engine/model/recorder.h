@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/log/event_log.h"
+#include "engine/model/model_writer.h"
+#include "schema/opencode/record.h"
+
+namespace respool {
+
+// The one way into a store: appends observations to the log and folds them into the model, in one
+// write per batch, so that the model is never ahead of the log nor behind it.
+//
+// Threads:   one thread at a time.
+// Ownership: borrows the store, opened for writing.
+// Errors:    those of the store; after a failed commit the recorder must be made anew.
+class Recorder {
+ public:
+  // Brings the model up to this build's fold first, where an older one wrote it.
+  static Result<std::unique_ptr<Recorder>> open(Store& store);
+
+  // Takes one observation in. It is written with its batch, at the latest by commit().
+  Result<Appended> record(const Observation& observation, const Record& decoded);
+  Result<std::uint32_t> add_recording(const fb::RecordingT& recording);
+
+  // Writes the batch.
+  Result<void> commit();
+  // Writes the batch and makes everything survive a power cut.
+  Result<void> finish();
+
+ private:
+  Recorder(Store& store, EventLog log);
+
+  Store* store_;
+  EventLog log_;
+  ModelWriter model_;
+  WriteUnit unit_;
+  std::size_t pending_ = 0;
+};
+
+// Folds the whole log into the next generation of the model and makes it the live one.
+Result<void> rebuild_model(Store& store);
+
+// The live model's checkpoint. Readers say so where its fold is not this build's.
+Result<fb::CheckpointT> read_checkpoint(const ReadView& view);
+
+// Which events of a session a fold in memory takes.
+struct FoldUntil {
+  std::optional<LogPosition> position;   // what the store had recorded by then
+  std::optional<std::int64_t> time_ms;   // what the session was then, by the events' own times
+};
+
+// Folds one session's events in memory, the same fold as the model's.
+Result<SessionFacts> fold_session(const ReadView& view, SessionNumber number, const FoldUntil& until = {});
+
+}  // namespace respool

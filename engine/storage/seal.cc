@@ -1,0 +1,111 @@
+#include "engine/storage/seal.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "schema/digest.h"
+
+namespace respool {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path seal_path(const fs::path& directory) { return directory / "seal"; }
+
+bool is_sealed(const std::string& name) {
+  return name == "CURRENT" || name.starts_with("MANIFEST-") || name.ends_with(".log");
+}
+
+Result<std::string> digest_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error(ErrorCode::Io, fmt::format("read {}", path.string()));
+  Sha256Hasher hasher;
+  std::string block(1 << 16, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    hasher.update({block.data(), static_cast<std::size_t>(file.gcount())});
+  }
+  return to_hex(as_bytes(hasher.finish()));
+}
+
+Result<std::string> describe(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory / "db", error)) {
+    if (is_sealed(entry.path().filename().string())) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const auto& name : names) {
+    RESPOOL_TRY(const auto digest, digest_file(directory / "db" / name));
+    text += fmt::format("{} {} {}\n", digest, fs::file_size(directory / "db" / name, error), name);
+  }
+  return text;
+}
+
+std::string with_digest(const std::string& text) {
+  return text + fmt::format("{} seal\n", to_hex(as_bytes(sha256(text))));
+}
+
+// The first line in which two descriptions differ, as a file's name.
+std::string first_difference(const std::string& sealed, const std::string& found) {
+  std::istringstream left(sealed);
+  std::istringstream right(found);
+  std::string a;
+  std::string b;
+  while (std::getline(left, a)) {
+    if (!std::getline(right, b) || a != b) return a.substr(a.rfind(' ') + 1);
+  }
+  std::getline(right, b);
+  return b.substr(b.rfind(' ') + 1);
+}
+
+}  // namespace
+
+Result<void> write_seal(const fs::path& directory) {
+  RESPOOL_TRY(const auto text, describe(directory));
+  const std::string sealed = with_digest(text);
+  const auto incomplete = directory / "seal.incomplete";
+  const int file = ::open(incomplete.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const bool written = file >= 0 &&
+                       ::write(file, sealed.data(), sealed.size()) == static_cast<ssize_t>(sealed.size()) &&
+                       ::fsync(file) == 0;
+  if (file >= 0) ::close(file);
+  std::error_code error;
+  if (written) fs::rename(incomplete, seal_path(directory), error);
+  if (!written || error) return Error(ErrorCode::Io, fmt::format("write {}", seal_path(directory).string()));
+  return ok();
+}
+
+Result<void> break_seal(const fs::path& directory) {
+  std::error_code error;
+  fs::remove(seal_path(directory), error);
+  if (error) return Error(ErrorCode::Io, fmt::format("remove {}", seal_path(directory).string()));
+  return ok();
+}
+
+Result<SealState> check_seal(const fs::path& directory) {
+  std::ifstream file(seal_path(directory), std::ios::binary);
+  if (!file) return SealState::Absent;
+  const std::string sealed{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto last_line = sealed.rfind('\n', sealed.size() < 2 ? 0 : sealed.size() - 2);
+  const std::string text = last_line == std::string::npos ? "" : sealed.substr(0, last_line + 1);
+  if (with_digest(text) != sealed) {
+    return Error(ErrorCode::Corruption, fmt::format("{}: the seal itself was changed", seal_path(directory).string()));
+  }
+  RESPOOL_TRY(const auto found, describe(directory));
+  if (found == text) return SealState::Whole;
+  return Error(ErrorCode::Corruption,
+               fmt::format("{}: changed since the store was closed",
+                           (directory / "db" / first_difference(text, found)).string()),
+               "restore the file from a backup");
+}
+
+}  // namespace respool
