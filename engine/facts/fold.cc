@@ -353,7 +353,11 @@ void note_problems(SessionFacts& facts, const EventContext& event, const Record&
     return;
   }
   if (event.shape == Shape::Malformed) {
-    add_problem(facts, event, GapKind::Malformed, fmt::format("not JSON, at byte {}", event.place));
+    const bool cut = event.wire_type == kTruncatedType;
+    add_problem(facts,
+                event,
+                cut ? GapKind::Truncated : GapKind::Malformed,
+                fmt::format("{}, at byte {}", cut ? "the document breaks off" : "not JSON", event.place));
     return;
   }
   if ((record.problems & kMalformed) != 0) {
@@ -435,6 +439,7 @@ void note_session(SessionFacts& facts, const EventContext& event) {
 EventContext context_of(const StoredEvent& event) {
   return EventContext{.ref = fb::EventRef(event.event.value, static_cast<std::uint32_t>(event.origin.value)),
                       .shape = event.shape(),
+                      .wire_type = event.header.wire_type,
                       .time_ms = event.header.time_ms,
                       .as_of_ms = event.header.as_of_ms,
                       .host = event.header.host,

@@ -14,6 +14,7 @@ inline constexpr std::uint32_t kFoldVersion = 1;
 struct EventContext {
   fb::EventRef ref;
   Shape shape = Shape::Unknown;
+  std::string_view wire_type;
   std::optional<std::int64_t> time_ms;
   std::optional<std::int64_t> as_of_ms;
   std::string_view host;

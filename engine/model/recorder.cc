@@ -13,6 +13,7 @@ constexpr std::uint64_t kBatchBytes = 8ULL << 20;
 EventContext context_of(const Observation& observation, const Appended& at) {
   return EventContext{.ref = fb::EventRef(at.event.value, static_cast<std::uint32_t>(at.origin.value)),
                       .shape = observation.shape,
+                      .wire_type = observation.wire_type,
                       .time_ms = observation.time_ms,
                       .as_of_ms = observation.as_of_ms,
                       .host = observation.host,

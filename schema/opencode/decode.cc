@@ -464,6 +464,7 @@ Record decode_record(std::string_view raw, Shape shape, std::string_view session
   record.shape = shape;
   if (shape == Shape::Malformed || raw.size() > kDecodeLimitBytes) {
     record.problems = kMalformed;
+    record.session = session;
     return record;
   }
   if (shape == Shape::Talk || shape == Shape::ExportOther) {

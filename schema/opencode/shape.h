@@ -23,7 +23,8 @@ enum class Shape : std::uint8_t {
   Note = 13,          // respool's own: what the source lacked and the user supplied
 };
 
-inline constexpr int kShapeCount = 14;
+// The wire type of a malformed record whose document broke off there.
+inline constexpr std::string_view kTruncatedType = "truncated";
 
 // The name `events` prints and `--source` takes, such as "run".
 std::string_view shape_name(Shape shape);

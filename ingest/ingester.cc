@@ -1,0 +1,166 @@
+#include "ingest/ingester.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "schema/opencode/id_time.h"
+#include "schema/opencode/json_text.h"
+#include "ingest/source/framer.h"
+
+namespace respool {
+namespace {
+
+constexpr std::size_t kReadBytes = 1 << 20;
+
+// The session of a record too large to decode: the first id its beginning names.
+std::string session_in_beginning(std::string_view raw) {
+  constexpr std::size_t kBeginning = 64 << 10;
+  const std::string_view beginning = raw.substr(0, kBeginning);
+  for (const std::string_view key : {"\"sessionID\":\"", "\"aggregate_id\":\"", "\"aggregateID\":\""}) {
+    const auto at = beginning.find(key);
+    if (at == std::string_view::npos) continue;
+    const auto begin = at + key.size();
+    const auto end = beginning.find('"', begin);
+    if (end == std::string_view::npos) continue;
+    const std::string_view id = beginning.substr(begin, end - begin);
+    if (is_session_id(id)) return std::string(id);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Ingester::start(const std::string& name) {
+  name_ = name;
+  latest_ms_.reset();
+  first_ms_.reset();
+  first_session_.clear();
+  fb::RecordingT recording;
+  recording.name = name;
+  recording.host = options_.host;
+  recording.run = options_.run;
+  recording.first_received_ms = options_.now_ms();
+  RESPOOL_TRY(recording_, recorder_->add_recording(recording));
+  return ok();
+}
+
+Result<void> Ingester::read(int file, const std::string& name) {
+  RESPOOL_TRY(start(name));
+  Framer framer([this](const Frame& frame) { return take(frame); });
+  std::string buffer(kReadBytes, '\0');
+  while (true) {
+    if (options_.stop != nullptr && options_.stop->load()) {
+      counts_.interrupted = true;
+      return recorder_->commit();
+    }
+    const ssize_t got = ::read(file, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return Error(ErrorCode::Io, fmt::format("read {}: {}", name, std::generic_category().message(errno)));
+    }
+    if (got == 0) break;
+    counts_.bytes += static_cast<std::uint64_t>(got);
+    RESPOOL_TRY(framer.feed({buffer.data(), static_cast<std::size_t>(got)}));
+    if (options_.progress) options_.progress(counts_.bytes);
+  }
+  RESPOOL_TRY(framer.finish());
+  return end();
+}
+
+Result<void> Ingester::read_bytes(std::string_view bytes, const std::string& name, std::size_t piece_bytes) {
+  RESPOOL_TRY(start(name));
+  Framer framer([this](const Frame& frame) { return take(frame); });
+  counts_.bytes += bytes.size();
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, piece_bytes);
+    RESPOOL_TRY(framer.feed(piece));
+    bytes.remove_prefix(piece.size());
+  }
+  RESPOOL_TRY(framer.finish());
+  return end();
+}
+
+// An event's own time. Ids need a hint for their wrap: a time the record states, else the last one
+// this source stated, else now.
+std::optional<std::int64_t> Ingester::time_of(const Record& record) {
+  if (record.time_ms) latest_ms_ = record.time_ms;
+  if (record.shape == Shape::RunLine || is_state_shape(record.shape)) return record.time_ms;
+  const auto id = id_time(record.event_id);
+  if (!id) return record.time_ms;
+  return resolve_id_time(*id, latest_ms_.value_or(options_.now_ms()));
+}
+
+Result<void> Ingester::take(const Frame& frame) {
+  const Record record = frame.shape ? decode_record(frame.raw, *frame.shape, frame.session) : decode_record(frame.raw);
+  Observation observation;
+  observation.shape = record.shape;
+  observation.wire_type = frame.truncated ? std::string(kTruncatedType) : record.wire_type;
+  observation.received_ms = options_.now_ms();
+  observation.host = options_.host;
+  observation.run = options_.run;
+  observation.as_of_ms = frame.as_of_ms;
+  observation.recording = recording_;
+  observation.place = frame.place;
+  observation.raw = frame.raw;
+  observation.time_ms = time_of(record);
+  if (!observation.time_ms) observation.time_ms = frame.as_of_ms;
+  std::string session = record.session;
+  if (session.empty() && frame.raw.size() > kDecodeLimitBytes) session = session_in_beginning(frame.raw);
+  if (session.empty()) {
+    observation.stream = {StreamKind::Host, options_.host.empty() ? "unknown" : options_.host};
+  } else {
+    observation.stream = {StreamKind::Session, session};
+    if (first_session_.empty()) first_session_ = session;
+    if (!first_ms_) first_ms_ = observation.time_ms;
+    counts_.sessions.insert(session);
+  }
+  note_damage(frame, record);
+  if (record.kind == Kind::Unknown && record.shape != Shape::Malformed) ++counts_.unknown;
+  return append(observation, record);
+}
+
+Result<void> Ingester::append(Observation& observation, const Record& record) {
+  RESPOOL_TRY(const auto at, recorder_->record(observation, record));
+  ++counts_.observations;
+  ++(at.duplicate ? counts_.duplicates : counts_.appended);
+  return ok();
+}
+
+void Ingester::note_damage(const Frame& frame, const Record& record) {
+  constexpr unsigned kDamage = kMalformed | kRepaired | kIdentityMismatch;
+  const bool oversized = frame.raw.size() > kDecodeLimitBytes;
+  if ((record.problems & kDamage) == 0 && !oversized && !frame.truncated) return;
+  ++counts_.malformed;
+  if (!counts_.first_damage.empty()) return;
+  std::string_view what = "not JSON";
+  if (oversized) {
+    what = "a record above the decode limit of 64 MiB, kept whole";
+  } else if (frame.truncated) {
+    what = "the document breaks off";
+  } else if ((record.problems & kIdentityMismatch) != 0) {
+    what = record.problem_detail;
+  } else if (record.shape != Shape::Malformed) {
+    what = "a record that breaks off or needed repair";
+  }
+  counts_.first_damage = fmt::format("{}, byte {}: {}", name_, frame.place, what);
+}
+
+// The prompt the user supplied becomes an observation of our own, in the run's session.
+Result<void> Ingester::end() {
+  if (options_.prompt && !first_session_.empty()) {
+    const std::string raw = fmt::format(R"({{"type":"respool.prompt","timestamp":{},"sessionID":"{}","text":{}}})",
+                                        first_ms_.value_or(options_.now_ms()),
+                                        first_session_,
+                                        json_string(*options_.prompt));
+    Frame frame{.raw = raw, .place = 0, .shape = Shape::Note, .as_of_ms = {}, .session = {}};
+    RESPOOL_TRY(take(frame));
+  }
+  return recorder_->commit();
+}
+
+}  // namespace respool

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/model/recorder.h"
+#include "ingest/source/frame.h"
+
+namespace respool {
+
+// What a source lacks and the user supplies.
+struct IngestOptions {
+  std::string host;                         // where it happened, "" where nobody knows
+  std::string run;                          // the run a file of run lines belongs to
+  std::optional<std::string> prompt;        // the prompt of that run
+  std::function<std::int64_t()> now_ms;     // the clock
+  std::function<void(std::uint64_t)> progress;  // bytes read so far
+  const std::atomic<bool>* stop = nullptr;  // ends the ingest between two reads
+};
+
+struct IngestCounts {
+  std::uint64_t observations = 0;  // appended + duplicates
+  std::uint64_t appended = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t unknown = 0;       // of types this build does not know
+  std::uint64_t malformed = 0;     // kept, but not readable to the end
+  std::uint64_t bytes = 0;
+  std::set<std::string> sessions;
+  // Where the first damage lies, in words: "FILE, byte 1200: not JSON".
+  std::string first_damage;
+  bool interrupted = false;
+};
+
+// Takes sources of any textual shape into a store.
+//
+// Threads:   one at a time.
+// Ownership: borrows the recorder.
+// Errors:    those of the recorder; Io where the source cannot be read. Damaged input is no error:
+//            it is kept, counted and shown by `gaps`.
+class Ingester {
+ public:
+  Ingester(Recorder& recorder, IngestOptions options) : recorder_(&recorder), options_(std::move(options)) {}
+
+  // Reads `file` (an open descriptor) to its end. `name` is what messages call it.
+  Result<void> read(int file, const std::string& name);
+  // The same for bytes in memory, in pieces of `piece_bytes`.
+  Result<void> read_bytes(std::string_view bytes, const std::string& name, std::size_t piece_bytes = std::string::npos);
+
+  const IngestCounts& counts() const { return counts_; }
+
+ private:
+  Result<void> start(const std::string& name);
+  Result<void> take(const Frame& frame);
+  Result<void> end();
+  Result<void> append(Observation& observation, const Record& record);
+  std::optional<std::int64_t> time_of(const Record& record);
+  void note_damage(const Frame& frame, const Record& record);
+
+  Recorder* recorder_;
+  IngestOptions options_;
+  IngestCounts counts_;
+  std::string name_;
+  std::uint32_t recording_ = 0;
+  std::optional<std::int64_t> latest_ms_;  // the last time a record of this source stated
+  std::optional<std::int64_t> first_ms_;
+  std::string first_session_;
+};
+
+}  // namespace respool

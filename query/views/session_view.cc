@@ -1,0 +1,194 @@
+#include "query/views/session_view.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/facts/step.h"
+#include "engine/storage/keys.h"
+
+namespace respool {
+namespace {
+
+std::string state_of(const fb::SessionRowT& row, const SessionContext& context) {
+  if (is_removed(row)) return "dead";
+  // Where a session happened is only known where somebody said so.
+  if (row.host.empty() || row.host != context.host || row.directory.empty()) return "unknown";
+  std::error_code error;
+  return std::filesystem::is_directory(row.directory, error) ? "alive" : "gone";
+}
+
+// Which session each fork copied from, by the steps that stand as copies.
+Result<std::map<std::uint64_t, std::uint64_t>> fork_owners(const StoreReader& reader, const std::vector<SessionEntry>& all) {
+  std::map<std::uint64_t, std::uint64_t> owners;
+  for (const auto& entry : all) {
+    if (entry.totals.usage->copied_steps == 0) continue;
+    RESPOOL_TRY(const auto steps, reader.steps(entry.number));
+    std::map<std::uint64_t, std::size_t> votes;
+    for (const auto& step : steps) {
+      if (step.copied) ++votes[step.owner];
+    }
+    const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most != votes.end()) owners[entry.number.value] = most->first;
+  }
+  return owners;
+}
+
+// Groups of sessions joined by parents and forks: each session's representative.
+class Families {
+ public:
+  std::uint64_t find(std::uint64_t member) {
+    const auto known = parent_.find(member);
+    if (known == parent_.end() || known->second == member) return member;
+    return known->second = find(known->second);
+  }
+  void join(std::uint64_t a, std::uint64_t b) { parent_[find(a)] = find(b); }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> parent_;
+};
+
+class SessionList {
+ public:
+  SessionList(const StoreReader& reader, const SessionContext& context) : reader_(&reader), context_(&context) {}
+
+  Result<void> load() {
+    RESPOOL_TRY(all_, reader_->sessions());
+    index_ = by_id(all_);
+    for (const auto& entry : all_) numbers_.emplace(entry.number.value, &entry);
+    RESPOOL_TRY(owners_, fork_owners(*reader_, all_));
+    for (const auto& entry : all_) {
+      const auto parent = index_.find(entry.row.parent);
+      if (parent != index_.end()) families_.join(entry.number.value, parent->second->number.value);
+    }
+    for (const auto& [fork, owner] : owners_) families_.join(fork, owner);
+    for (const auto& entry : all_) add_to_ancestors(entry);
+    for (const auto& entry : all_) family_cost_[families_.find(entry.number.value)] += entry.totals.usage->cost_nanos;
+    return load_heads();
+  }
+
+  SessionLine line(const SessionEntry& entry) {
+    SessionLine line;
+    line.entry = entry;
+    line.state = state_of(entry.row, *context_);
+    line.events = events_[entry.number.value];
+    line.tree = trees_[entry.row.id];
+    line.family_cost_nanos = family_cost_[families_.find(entry.number.value)];
+    if (const auto owner = owners_.find(entry.number.value); owner != owners_.end()) {
+      line.forked_from = numbers_.at(owner->second)->row.id;
+    }
+    line.complete = entry.totals.own_gaps == 0 &&
+                    std::all_of(entry.totals.children.begin(), entry.totals.children.end(), [&](const auto& child) {
+                      return index_.contains(child);
+                    });
+    return line;
+  }
+
+ private:
+  // Adds a session's usage to itself and to every session above it.
+  void add_to_ancestors(const SessionEntry& entry) {
+    std::set<std::string> seen;
+    const SessionEntry* at = &entry;
+    while (at != nullptr && seen.insert(at->row.id).second) {
+      add_usage(trees_[at->row.id], *entry.totals.usage);
+      const auto parent = index_.find(at->row.parent);
+      at = parent == index_.end() ? nullptr : parent->second;
+    }
+  }
+
+  Result<void> load_heads() {
+    RowCursor heads = reader_->view().scan_prefix(Family::Index, keys::head_prefix());
+    for (; heads.valid(); heads.next()) {
+      const auto key = keys::parse_head(heads.key());
+      if (!key) continue;
+      RESPOOL_TRY(const auto head, decode<fb::StreamHeadT>(heads.value(), "the heads"));
+      events_[key->session.value] += head.events;
+    }
+    return heads.finish();
+  }
+
+  const StoreReader* reader_;
+  const SessionContext* context_;
+  std::vector<SessionEntry> all_;
+  std::map<std::string, const SessionEntry*> index_;
+  std::map<std::uint64_t, const SessionEntry*> numbers_;
+  std::map<std::uint64_t, std::uint64_t> owners_;
+  std::map<std::uint64_t, std::uint64_t> events_;
+  std::map<std::string, fb::UsageRowT> trees_;
+  std::map<std::uint64_t, std::int64_t> family_cost_;
+  Families families_;
+};
+
+std::int64_t newest(const SessionEntry& entry) {
+  return std::max(entry.row.updated_ms.value_or(0), entry.row.last_ms.value_or(0));
+}
+
+bool within(const Filter& filter, const SessionEntry& entry) {
+  if (!filter.since_ms && !filter.until_ms) return true;
+  const auto begin = entry.row.created_ms ? *entry.row.created_ms : entry.row.first_ms.value_or(0);
+  return (!filter.since_ms || newest(entry) >= *filter.since_ms) && (!filter.until_ms || begin < *filter.until_ms);
+}
+
+bool any_model_matches(const Filter& filter, const SessionEntry& entry) {
+  if (filter.model.empty()) return true;
+  return std::any_of(entry.totals.models.begin(), entry.totals.models.end(), [&](const std::string& name) {
+    const auto slash = name.find('/');
+    return model_matches(filter, name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1));
+  });
+}
+
+}  // namespace
+
+Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader, const Filter& filter, const SessionContext& context) {
+  SessionList list(reader, context);
+  RESPOOL_TRY(list.load());
+  RESPOOL_TRY(auto selected, select_sessions(reader, filter, context.here));
+  std::erase_if(selected, [&](const SessionEntry& entry) {
+    return !within(filter, entry) || !any_model_matches(filter, entry) || !agent_matches(filter, entry.row.agent);
+  });
+  std::stable_sort(selected.begin(), selected.end(), [](const auto& a, const auto& b) { return newest(a) > newest(b); });
+  if (selected.size() > filter.limit) selected.resize(filter.limit);
+  std::vector<SessionLine> lines;
+  lines.reserve(selected.size());
+  for (const auto& entry : selected) {
+    lines.push_back(list.line(entry));
+    for (const auto origin : entry.row.origins) {
+      RESPOOL_TRY(auto id, origin_id(reader.view(), {origin}));
+      lines.back().origins.push_back(std::move(id));
+    }
+  }
+  return lines;
+}
+
+Result<std::vector<LineageEdge>> list_lineage(const StoreReader& reader, const Filter& filter, const std::string& here) {
+  RESPOOL_TRY(const auto all, reader.sessions());
+  RESPOOL_TRY(const auto owners, fork_owners(reader, all));
+  std::map<std::uint64_t, std::string> ids;
+  for (const auto& entry : all) ids[entry.number.value] = entry.row.id;
+  std::vector<LineageEdge> edges;
+  std::set<std::pair<std::string, std::string>> children;
+  const auto add_child = [&](const std::string& from, const std::string& to, std::optional<std::int64_t> at) {
+    if (children.emplace(from, to).second) edges.push_back({from, to, "child", at, "certain"});
+  };
+  for (const auto& entry : all) {
+    std::optional<std::int64_t> created;
+    if (entry.row.created_ms) created = *entry.row.created_ms;
+    if (!entry.row.parent.empty()) add_child(entry.row.parent, entry.row.id, created);
+    if (const auto owner = owners.find(entry.number.value); owner != owners.end()) {
+      edges.push_back({ids.at(owner->second), entry.row.id, "fork", created, "inferred"});
+    }
+  }
+  for (const auto& entry : all) {
+    for (const auto& child : entry.totals.children) add_child(entry.row.id, child, std::nullopt);
+  }
+  RESPOOL_TRY(const auto selected, select_sessions(reader, filter, here));
+  std::set<std::string> wanted;
+  for (const auto& entry : selected) wanted.insert(entry.row.id);
+  std::erase_if(edges, [&](const LineageEdge& edge) { return !wanted.contains(edge.from) && !wanted.contains(edge.to); });
+  if (edges.size() > filter.limit) edges.resize(filter.limit);
+  return edges;
+}
+
+}  // namespace respool

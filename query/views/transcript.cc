@@ -1,0 +1,154 @@
+#include "query/views/transcript.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/facts/merge_order.h"
+
+namespace respool {
+namespace {
+
+std::string_view kind_of_part(fb::PartType type) {
+  switch (type) {
+    case fb::PartType::Text: return "text";
+    case fb::PartType::Reasoning: return "reasoning";
+    case fb::PartType::File: return "file";
+    case fb::PartType::Tool: return "tool";
+    case fb::PartType::Compaction: return "compaction";
+    case fb::PartType::Subtask: return "subtask";
+    default: return {};  // steps, snapshots, patches, agents, retries: not something said
+  }
+}
+
+class TranscriptReader {
+ public:
+  TranscriptReader(const StoreReader& reader, SessionNumber number, const SessionFacts& facts, const Point& point)
+      : reader_(&reader), number_(number), facts_(&facts), point_(&point) {}
+
+  Result<Transcript> read() {
+    transcript_.session = facts_->session.id;
+    transcript_.directory = facts_->session.directory;
+    transcript_.title = facts_->session.title;
+    RESPOOL_TRY(add_prompts());
+    const auto order = message_order(*facts_);
+    RESPOOL_TRY(check_point(order));
+    for (const auto& ordered : order) {
+      const bool is_point = *ordered.id == point_->message;
+      if (is_point && point_->before) break;
+      reverted_ |= *ordered.id == facts_->session.revert_message && facts_->session.revert_part.empty();
+      RESPOOL_TRY(add_message(ordered));
+      if (is_point) break;
+    }
+    return std::move(transcript_);
+  }
+
+ private:
+  Result<void> check_point(const std::vector<OrderedMessage>& order) const {
+    if (point_->message.empty()) return ok();
+    const bool there = std::any_of(order.begin(), order.end(), [&](const auto& m) { return *m.id == point_->message; });
+    if (there) return ok();
+    return Error(ErrorCode::NotFound,
+                 fmt::format("session {} has no message {}", facts_->session.id, point_->message),
+                 fmt::format("respool show {}", facts_->session.id));
+  }
+
+  // Prompts given beside a source that shows none. Where a source does show them, those count.
+  Result<void> add_prompts() {
+    const bool shown = std::any_of(facts_->messages.begin(), facts_->messages.end(), [](const auto& entry) {
+      return entry.second.row && is_live(*entry.second.row) && entry.second.row->role == "user";
+    });
+    if (shown) return ok();
+    for (const auto& [id, prompt] : facts_->prompts) {
+      TranscriptItem item;
+      item.role = "user";
+      item.kind = "text";
+      if (prompt.time_ms) item.time_ms = *prompt.time_ms;
+      RESPOOL_TRY(const auto content, reader_->content(number_, prompt.ref));
+      item.text = content.text;
+      transcript_.items.push_back(std::move(item));
+    }
+    return ok();
+  }
+
+  Result<void> add_message(const OrderedMessage& ordered) {
+    const auto& message = *ordered.message;
+    RESPOOL_TRY(add_command(ordered));
+    for (const auto* part : part_order(message, ordered.time_ms)) {
+      RESPOOL_TRY(add_part(ordered, *part));
+      reverted_ |= *ordered.id == facts_->session.revert_message && part->id == facts_->session.revert_part;
+    }
+    if (!message.row || message.row->error_name.empty()) return ok();
+    TranscriptItem item = start(ordered, "error");
+    item.title = message.row->error_name;
+    item.text = message.row->error_text;
+    item.removed = reverted_ || is_removed(*message.row) || is_removed(facts_->session);
+    transcript_.items.push_back(std::move(item));
+    return ok();
+  }
+
+  Result<void> add_command(const OrderedMessage& ordered) {
+    const auto command = facts_->commands.find(*ordered.id);
+    if (command == facts_->commands.end()) return ok();
+    TranscriptItem item = start(ordered, "command");
+    item.title = command->second.name;
+    RESPOOL_TRY(const auto content, reader_->content(number_, command->second.ref));
+    item.text = content.description;
+    transcript_.items.push_back(std::move(item));
+    return ok();
+  }
+
+  TranscriptItem start(const OrderedMessage& ordered, std::string_view kind) const {
+    TranscriptItem item;
+    item.message = *ordered.id;
+    item.role = ordered.assistant ? "assistant" : "user";
+    item.kind = kind;
+    if (ordered.time_ms != 0) item.time_ms = ordered.time_ms;
+    return item;
+  }
+
+  Result<void> add_part(const OrderedMessage& ordered, const fb::PartRowT& part) {
+    const std::string_view kind = kind_of_part(part.type);
+    if (kind.empty()) return ok();
+    TranscriptItem item = start(ordered, kind);
+    item.part = part.id;
+    if (part.start_ms) item.time_ms = *part.start_ms;
+    item.synthetic = part.synthetic;
+    item.continuation = part.continuation;
+    item.removed = reverted_ || part_is_removed(*facts_, *ordered.message, part);
+    item.summary = part.type == fb::PartType::Text && ordered.message->row && ordered.message->row->summary;
+    item.title = part.type == fb::PartType::File ? part.filename : part.title;
+    RESPOOL_TRY(const auto content, reader_->content(number_, part.ref));
+    item.text = part.type == fb::PartType::Subtask ? content.description : content.text;
+    if (part.type == fb::PartType::Tool) set_tool(item, ordered, part, content);
+    if (part.type == fb::PartType::File) item.text = part.mime;
+    transcript_.items.push_back(std::move(item));
+    return ok();
+  }
+
+  void set_tool(TranscriptItem& item, const OrderedMessage& ordered, const fb::PartRowT& part, const Content& content) const {
+    item.tool = part.tool == "invalid" && !part.attempted.empty() ? part.attempted : part.tool;
+    item.call = part.call;
+    item.input = content.input;
+    item.text = part.status == fb::ToolStatus::Error ? content.error : content.output;
+    item.child_session = part.child_session;
+    item.outcome = tool_outcome(*facts_, *ordered.id, *ordered.message, part);
+    if (part.exit_state == fb::ExitState::Number) item.exit = part.exit;
+  }
+
+  const StoreReader* reader_;
+  SessionNumber number_;
+  const SessionFacts* facts_;
+  const Point* point_;
+  Transcript transcript_;
+  bool reverted_ = false;
+};
+
+}  // namespace
+
+Result<Transcript> read_transcript(const StoreReader& reader, SessionNumber number, const Point& point) {
+  RESPOOL_TRY(const auto facts, reader.facts_at(number, point));
+  return TranscriptReader(reader, number, facts, point).read();
+}
+
+}  // namespace respool
