@@ -30,7 +30,8 @@ Result<void> load_fact(SessionFacts& facts, const keys::FactKey& key, std::strin
     case FactKind::Part: {
       RESPOOL_TRY(auto row, decode<fb::PartRowT>(value, place(key.session, key.kind)));
       auto& parts = facts.messages[row.message].parts;
-      parts[row.id] = std::move(row);
+      const std::string id = row.id;
+      parts.insert_or_assign(id, std::move(row));
       return ok();
     }
     case FactKind::Ask: return put_row(facts.asks, key, value);
@@ -85,7 +86,8 @@ Result<ModelSession> load_session(const ReadView& view, Family model, SessionNum
   RowCursor steps = view.scan_prefix(model, keys::steps_prefix(number));
   for (; steps.valid(); steps.next()) {
     RESPOOL_TRY(auto step, decode<fb::StepRowT>(steps.value(), place(number, 'S')));
-    session.steps[step.message] = std::move(step);
+    const std::string message = step.message;
+    session.steps.insert_or_assign(message, std::move(step));
   }
   RESPOOL_TRY(steps.finish());
   return session;

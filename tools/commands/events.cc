@@ -1,0 +1,147 @@
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "engine/storage/keys.h"
+#include "schema/opencode/json_text.h"
+#include "schema/opencode/utf8.h"
+#include "schema/digest.h"
+#include "engine/integrity/hash_chain.h"
+#include "tools/context.h"
+#include "tools/output/base64.h"
+#include "tools/output/json_writer.h"
+#include "tools/output/table.h"
+
+namespace respool {
+namespace {
+
+struct EventFilter {
+  std::optional<LogPosition> after;
+  std::string type;
+  std::string source;
+  std::size_t limit = std::numeric_limits<std::size_t>::max();
+
+  bool operator()(const StoredEvent& event) const {
+    if (after && event.position() <= *after) return false;
+    if (!type.empty() && event.header.wire_type != type) return false;
+    return source.empty() || source == shape_name(event.shape());
+  }
+};
+
+std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
+  return {reinterpret_cast<const char*>(vector.data()), vector.size()};
+}
+
+std::string commitment_hex(const StoredEvent& event) {
+  if (!event.header.commitment.empty()) return to_hex(bytes_of(event.header.commitment));
+  return to_hex(as_bytes(commitment_of(bytes_of(event.header.salt), sha256(event.raw))));
+}
+
+class EventPrinter {
+ public:
+  EventPrinter(const ReadView& view, bool json, bool raw, bool embed) : view_(&view), json_(json), raw_(raw), embed_(embed) {}
+
+  Result<void> print(const StoredEvent& event) {
+    if (raw_) {
+      std::fwrite(event.raw.data(), 1, event.raw.size(), stdout);
+      std::fputc('\n', stdout);
+      return ok();
+    }
+    RESPOOL_TRY(const auto name, stream_of(*view_, event.session));
+    RESPOOL_TRY(const auto origin, origin_id(*view_, event.origin));
+    if (json_) {
+      fmt::print("{}\n", json(event, name, origin));
+    } else {
+      table_.add({format_cursor(event.position()),
+                  name.kind == StreamKind::Session ? name.text : "-",
+                  std::string(shape_name(event.shape())),
+                  event.header.wire_type,
+                  event.header.time_ms ? format_time_of(event) : "",
+                  std::to_string(event.raw.size())});
+    }
+    return ok();
+  }
+  void finish() const { table_.print(); }
+
+ private:
+  static std::string format_time_of(const StoredEvent& event) { return short_time(*event.header.time_ms); }
+
+  std::string json(const StoredEvent& event, const StreamName& name, const std::string& origin) const {
+    JsonObject json("respool.event/1");
+    json.text("cursor", format_cursor(event.position()));
+    if (name.kind == StreamKind::Session) json.text("session", name.text);
+    json.text("origin", origin)
+        .number("event", static_cast<std::int64_t>(event.event.value))
+        .text("source", shape_name(event.shape()))
+        .known_text("type", event.header.wire_type)
+        .time("time", maybe(event.header.time_ms))
+        .time("received", event.header.received_ms)
+        .known_text("host", event.header.host)
+        .text("commitment", commitment_hex(event));
+    if (!is_valid_utf8(event.raw)) return json.text("raw_base64", base64(event.raw)).str();
+    const bool embeddable = embed_ && event.shape() != Shape::Malformed && event.shape() != Shape::Talk;
+    return embeddable ? json.raw("raw", event.raw).str() : json.text("raw", event.raw).str();
+  }
+
+  const ReadView* view_;
+  bool json_;
+  bool raw_;
+  bool embed_;
+  Table table_{{"CURSOR", "SESSION", "SOURCE", "TYPE", "TIME", "BYTES"}};
+};
+
+Result<void> print_session(const ReadView& view, SessionNumber number, const EventFilter& filter, EventPrinter& printer) {
+  std::size_t printed = 0;
+  return each_event(view, number, [&](StoredEvent&& event) -> Result<void> {
+    if (!filter(event) || printed >= filter.limit) return ok();
+    ++printed;
+    return printer.print(event);
+  });
+}
+
+// All streams in the order the store recorded them.
+Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPrinter& printer) {
+  std::size_t printed = 0;
+  const LogPosition first{filter.after ? filter.after->value + 1 : 1};
+  RowCursor rows = view.scan(Family::Index, keys::position(first), keys::after_prefix(keys::position_prefix()));
+  for (; rows.valid() && printed < filter.limit; rows.next()) {
+    const auto key = keys::decode_location(rows.value());
+    if (!key) return Error(ErrorCode::Corruption, "a position of the log is damaged", "run \"respool verify\"");
+    RESPOOL_TRY(const auto event, read_event(view, key->session, key->origin, key->event));
+    if (!filter(event)) continue;
+    ++printed;
+    RESPOOL_TRY(printer.print(event));
+  }
+  return rows.finish();
+}
+
+}  // namespace
+
+Result<ExitCode> run_events(const Arguments& arguments, Context& context) {
+  EventFilter filter;
+  if (arguments.has("after")) {
+    filter.after = parse_cursor(arguments.value("after"));
+    if (!filter.after) {
+      return Error(ErrorCode::InvalidArgument,
+                   fmt::format("\"{}\" is not a cursor", arguments.value("after")),
+                   "give one that `events` printed, such as c120");
+    }
+  }
+  filter.type = arguments.value("type");
+  filter.source = arguments.value("source");
+  RESPOOL_TRY(filter.limit, number_flag(arguments, "limit", filter.limit));
+  RESPOOL_TRY(const auto store, context.open_for_reading());
+  if (!store) return ExitCode::Done;
+  const StoreReader reader(*store);
+  EventPrinter printer(reader.view(), context.json(), arguments.has("raw"), arguments.has("embed"));
+  if (arguments.has("SESSION")) {
+    RESPOOL_TRY(const auto entry, reader.find(arguments.value("SESSION"), context.here()));
+    RESPOOL_TRY(print_session(reader.view(), entry.number, filter, printer));
+  } else {
+    RESPOOL_TRY(print_all(reader.view(), filter, printer));
+  }
+  printer.finish();
+  return ExitCode::Done;
+}
+
+}  // namespace respool

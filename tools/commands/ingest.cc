@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "engine/model/recorder.h"
+#include "ingest/ingester.h"
+#include "tools/context.h"
+#include "tools/output/json_writer.h"
+
+namespace respool {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int file) : file_(file) {}
+  ~Descriptor() {
+    if (file_ > STDERR_FILENO) ::close(file_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return file_; }
+
+ private:
+  int file_;
+};
+
+// Redraws one line on a terminal, at most ten times a second.
+class Progress {
+ public:
+  explicit Progress(bool shown) : shown_(shown && ::isatty(STDERR_FILENO) != 0) {}
+  ~Progress() {
+    if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(std::uint64_t bytes) {
+    if (!shown_) return;
+    const auto now = std::chrono::steady_clock::now();
+    constexpr std::chrono::milliseconds kPause{100};
+    if (drawn_ && now - last_ < kPause) return;
+    last_ = now;
+    drawn_ = true;
+    fmt::print(stderr, "\r{:.1f} MB read", static_cast<double>(bytes) / 1e6);
+  }
+
+ private:
+  bool shown_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
+Result<void> ingest_path(Ingester& ingester, const std::string& path) {
+  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
+    return Error(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
+                 fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return Error(ErrorCode::InvalidArgument, fmt::format("{} is a folder", path), "name the files in it");
+  }
+  return ingester.read(file.get(), path == "-" ? "stdin" : path);
+}
+
+void print_counts(const Context& context, const IngestCounts& counts, double seconds) {
+  if (context.json()) {
+    fmt::print("{}\n",
+               JsonObject("respool.ingest/1")
+                   .number("observations", static_cast<std::int64_t>(counts.observations))
+                   .number("appended", static_cast<std::int64_t>(counts.appended))
+                   .number("duplicates", static_cast<std::int64_t>(counts.duplicates))
+                   .number("unknown", static_cast<std::int64_t>(counts.unknown))
+                   .number("malformed", static_cast<std::int64_t>(counts.malformed))
+                   .number("sessions", static_cast<std::int64_t>(counts.sessions.size()))
+                   .number("bytes", static_cast<std::int64_t>(counts.bytes))
+                   .raw("seconds", fmt::format("{:.3f}", seconds))
+                   .str());
+    return;
+  }
+  if (context.quiet()) return;
+  fmt::print("{} observations of {} sessions: {} appended, {} known already\n",
+             counts.observations,
+             counts.sessions.size(),
+             counts.appended,
+             counts.duplicates);
+  if (counts.unknown > 0) fmt::print("{} of unknown types are kept; \"respool gaps\" lists them\n", counts.unknown);
+}
+
+}  // namespace
+
+Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
+  IngestOptions options;
+  options.host = arguments.value("host");
+  options.run = arguments.value("run");
+  options.now_ms = now_ms;
+  options.stop = &stop_requested();
+  if (arguments.has("prompt-file")) {
+    std::ifstream file(arguments.value("prompt-file"), std::ios::binary);
+    if (!file) return Error(ErrorCode::NotFound, fmt::format("{}: cannot be read", arguments.value("prompt-file")));
+    options.prompt = std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  Progress progress(!context.json() && !context.quiet());
+  options.progress = [&progress](std::uint64_t bytes) { progress.update(bytes); };
+
+  watch_for_interrupts();
+  RESPOOL_TRY(const auto store, context.open_for_writing("ingest"));
+  RESPOOL_TRY(const auto recorder, Recorder::open(*store));
+  Ingester ingester(*recorder, options);
+  const auto start = std::chrono::steady_clock::now();
+  bool failed = false;
+  for (const auto& path : arguments.values("PATH")) {
+    const auto result = ingest_path(ingester, path);
+    if (!result) {
+      // One bad path does not keep the others out.
+      if (result.error().code() == ErrorCode::Corruption) return result.error();
+      context.print_error(result.error());
+      failed = true;
+    }
+    if (ingester.counts().interrupted) break;
+  }
+  RESPOOL_TRY(recorder->finish());
+  RESPOOL_TRY(store->close());
+  const auto& counts = ingester.counts();
+  print_counts(context, counts, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  if (!counts.first_damage.empty()) {
+    fmt::print(stderr,
+               "respool: {} damaged record{} kept as {}; the first: {}\n",
+               counts.malformed,
+               counts.malformed == 1 ? "" : "s",
+               counts.malformed == 1 ? "it is" : "they are",
+               counts.first_damage);
+  }
+  if (counts.interrupted) return ExitCode::Interrupted;
+  if (failed) return ExitCode::Failed;
+  return counts.malformed > 0 ? ExitCode::No : ExitCode::Done;
+}
+
+}  // namespace respool

@@ -1,0 +1,144 @@
+#include "tools/context.h"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "schema/opencode/json_text.h"
+#include "tools/config.h"
+
+namespace respool {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+void on_interrupt(int signal) {
+  interrupted.store(true);
+  std::signal(signal, SIG_DFL);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::filesystem::path data_home() {
+  if (const auto home = environment("XDG_DATA_HOME"); !home.empty()) return home;
+  return std::filesystem::path(environment("HOME")) / ".local" / "share";
+}
+
+std::string host_name(const Config& config) {
+  if (const auto name = environment("RESPOOL_HOST"); !name.empty()) return name;
+  if (!config.host.empty()) return config.host;
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+}  // namespace
+
+Context::Context(const Arguments& arguments)
+    : json_(arguments.has("json")), quiet_(arguments.has("quiet")) {
+  const Config config = read_config();
+  host_ = host_name(config);
+  std::error_code error;
+  here_ = std::filesystem::current_path(error).string();
+  if (arguments.has("store")) {
+    store_directory_ = arguments.value("store");
+  } else if (const auto store = environment("RESPOOL_STORE"); !store.empty()) {
+    store_directory_ = store;
+  } else {
+    store_directory_ = config.store.empty() ? data_home() / "respool" : std::filesystem::path(config.store);
+  }
+  if (const auto seconds = number_flag(arguments, "wait", 0)) wait_ = std::chrono::seconds(seconds.value());
+}
+
+Result<std::unique_ptr<Store>> Context::open_for_reading() {
+  StoreOptions options{.directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
+  auto store = Store::open(options, Access::Read);
+  if (store || store.error().code() != ErrorCode::NotFound) return store;
+  if (!quiet_) {
+    fmt::print(stderr, "The store {} is empty. Fill it with: opencode export SESSION | respool ingest -\n", store_directory_.string());
+  }
+  return std::unique_ptr<Store>();
+}
+
+Result<std::unique_ptr<Store>> Context::open_for_writing(const std::string& purpose) {
+  StoreOptions options{.directory = store_directory_, .wait = wait_, .host = host_, .purpose = purpose, .now_ms = now_ms()};
+  return Store::open(options, Access::Write);
+}
+
+Result<Filter> Context::filter(const Arguments& arguments, const std::string& session) const {
+  Filter filter;
+  RESPOOL_TRY(const auto in_zone, zone(arguments));
+  if (arguments.has("since")) {
+    RESPOOL_TRY(filter.since_ms, parse_when(arguments.value("since"), in_zone, now_ms()));
+  }
+  if (arguments.has("until")) {
+    RESPOOL_TRY(filter.until_ms, parse_when(arguments.value("until"), in_zone, now_ms()));
+  }
+  filter.host = arguments.value("host");
+  filter.directory = arguments.value("dir");
+  filter.project = arguments.value("project");
+  filter.model = arguments.value("model");
+  filter.agent = arguments.value("agent");
+  filter.session = session;
+  filter.tree = arguments.has("tree");
+  RESPOOL_TRY(const auto limit, number_flag(arguments, "limit", filter.limit));
+  filter.limit = limit;
+  return filter;
+}
+
+void Context::remark(const std::string& text) const {
+  if (!quiet_ && !json_) fmt::print(stderr, "{}\n", text);
+}
+
+void Context::print_error(const Error& error) const {
+  if (json_) {
+    fmt::print(stderr,
+               "{{\"schema\":\"respool.error/1\",\"code\":{},\"message\":{}{}{}}}\n",
+               json_string(error_code_name(error.code())),
+               json_string(error.message()),
+               error.next().empty() ? "" : ",\"next\":",
+               error.next().empty() ? "" : json_string(error.next()));
+    return;
+  }
+  fmt::print(stderr, "respool: {}\n", error.message());
+  if (!error.next().empty()) fmt::print(stderr, "  next: {}\n", error.next());
+}
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+const std::atomic<bool>& stop_requested() { return interrupted; }
+
+void watch_for_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+Result<std::uint64_t> number_flag(const Arguments& arguments, std::string_view name, std::uint64_t otherwise) {
+  if (!arguments.has(name)) return otherwise;
+  const std::string text = arguments.value(name);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size()) return number;
+  return Error(ErrorCode::InvalidArgument, fmt::format("--{} takes a whole number, not \"{}\"", name, text));
+}
+
+ExitCode exit_code_for(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::InvalidArgument: return ExitCode::Usage;
+    case ErrorCode::UnsupportedFormat: return ExitCode::NewerStore;
+    case ErrorCode::Interrupted: return ExitCode::Interrupted;
+    default: return ExitCode::Failed;
+  }
+}
+
+}  // namespace respool
