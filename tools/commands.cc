@@ -9,7 +9,6 @@ const std::vector<FlagSpec>& global_flags() {
       {"quiet", "", "no progress, no remarks"},
       {"color", "auto|always|never", "colour on a terminal (NO_COLOR is honoured)"},
       {"wait", "SECONDS", "how long to wait for another writer of the store"},
-      {"no-drain", "", "do not take in what waits in the spool first"},
       {"help", "", "this text"},
       {"version", "", "the version"},
   };
@@ -47,7 +46,6 @@ const std::vector<CommandSpec>& all_commands() {
        {"respool show ses_22e1", "respool show @last --at 2026-11-30T20:30:00Z"},
        {{"at", "POINT", "a cursor of `events`, a message id or a time"},
         {"before", "MESSAGE", "up to this message, leaving it out"},
-        {"branch", "ORIGIN", "where hosts diverged: this origin's branch"},
         {"tz", "ZONE", "the zone of dates in --at"}},
        false, run_show},
       {"Ask", "events", "[SESSION]", "List or dump the raw events, byte for byte",
@@ -84,7 +82,6 @@ const std::vector<CommandSpec>& all_commands() {
        {{"at", "POINT", "a cursor of `events`, a message id or a time"},
         {"before", "MESSAGE", "up to this message, leaving it out"},
         {"budget", "TOKENS", "at most this many tokens, by estimate (default 32000)"},
-        {"branch", "ORIGIN", "where hosts diverged: this origin's branch"},
         {"reasoning", "", "include the model's reasoning"},
         {"format", "prefix|json", "the text alone, or with what was kept and left out"},
         {"tz", "ZONE", "the zone of dates in --at"}},

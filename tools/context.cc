@@ -28,6 +28,12 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+bool may_color(const std::string& choice) {
+  if (choice == "always") return true;
+  if (choice == "never" || !environment("NO_COLOR").empty()) return false;
+  return ::isatty(STDOUT_FILENO) != 0 && environment("TERM") != "dumb";
+}
+
 std::filesystem::path data_home() {
   if (const auto home = environment("XDG_DATA_HOME"); !home.empty()) return home;
   return std::filesystem::path(environment("HOME")) / ".local" / "share";
@@ -44,6 +50,7 @@ std::string host_name(const Config& config) {
 
 Context::Context(const Arguments& arguments)
     : json_(arguments.has("json")), quiet_(arguments.has("quiet")) {
+  color_ = may_color(arguments.value("color", "auto"));
   const Config config = read_config();
   host_ = host_name(config);
   std::error_code error;

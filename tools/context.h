@@ -20,6 +20,8 @@ class Context {
 
   bool json() const { return json_; }
   bool quiet() const { return quiet_; }
+  // Whether output for people may be coloured: --color beats NO_COLOR beats whether it is a terminal.
+  bool color() const { return color_; }
   const std::string& host() const { return host_; }
   const std::string& here() const { return here_; }
   const std::filesystem::path& store_directory() const { return store_directory_; }
@@ -40,6 +42,7 @@ class Context {
  private:
   bool json_ = false;
   bool quiet_ = false;
+  bool color_ = false;
   std::chrono::milliseconds wait_{0};
   std::string host_;
   std::string here_;

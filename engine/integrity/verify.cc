@@ -27,7 +27,11 @@ class Verifier {
   Verifier(const Store& store, const std::optional<StreamName>& only) : store_(&store), view_(store.view()), only_(only) {}
 
   Result<VerifyReport> run() {
-    if (const auto files = store_->verify_files(); !files) add("", std::nullopt, files.error().message());
+    // Reading on in a damaged file could end the process inside RocksDB.
+    if (const auto files = store_->verify_files(); !files) {
+      add("", std::nullopt, files.error().message());
+      return std::move(report_);
+    }
     RowCursor heads = view_.scan_prefix(Family::Index, keys::head_prefix());
     for (; heads.valid(); heads.next()) {
       const auto key = keys::parse_head(heads.key());

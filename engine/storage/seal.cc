@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,8 +21,13 @@ namespace fs = std::filesystem;
 
 fs::path seal_path(const fs::path& directory) { return directory / "seal"; }
 
+// The seal that was valid before the store was opened for writing.
+fs::path previous_path(const fs::path& directory) { return directory / "seal.previous"; }
+
+bool is_table(const std::string& name) { return name.ends_with(".sst"); }
+
 bool is_sealed(const std::string& name) {
-  return name == "CURRENT" || name.starts_with("MANIFEST-") || name.ends_with(".log");
+  return is_table(name) || name == "CURRENT" || name.starts_with("MANIFEST-") || name.ends_with(".log");
 }
 
 Result<std::string> digest_file(const fs::path& path) {
@@ -35,7 +41,21 @@ Result<std::string> digest_file(const fs::path& path) {
   return to_hex(as_bytes(hasher.finish()));
 }
 
-Result<std::string> describe(const fs::path& directory) {
+// Digests of tables by "SIZE NAME", as an earlier seal lists them.
+using KnownDigests = std::map<std::string, std::string>;
+
+KnownDigests known_digests(const fs::path& seal) {
+  KnownDigests known;
+  std::ifstream file(seal);
+  std::string digest;
+  std::string rest;
+  while (file >> digest && std::getline(file >> std::ws, rest)) {
+    if (is_table(rest)) known[rest] = digest;
+  }
+  return known;
+}
+
+Result<std::string> describe(const fs::path& directory, const KnownDigests& known) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory / "db", error)) {
@@ -44,8 +64,16 @@ Result<std::string> describe(const fs::path& directory) {
   std::sort(names.begin(), names.end());
   std::string text;
   for (const auto& name : names) {
-    RESPOOL_TRY(const auto digest, digest_file(directory / "db" / name));
-    text += fmt::format("{} {} {}\n", digest, fs::file_size(directory / "db" / name, error), name);
+    const auto path = directory / "db" / name;
+    const std::string file = fmt::format("{} {}", fs::file_size(path, error), name);
+    const auto before = known.find(file);
+    std::string digest;
+    if (before != known.end()) {
+      digest = before->second;
+    } else {
+      RESPOOL_TRY(digest, digest_file(path));
+    }
+    text += fmt::format("{} {}\n", digest, file);
   }
   return text;
 }
@@ -70,7 +98,7 @@ std::string first_difference(const std::string& sealed, const std::string& found
 }  // namespace
 
 Result<void> write_seal(const fs::path& directory) {
-  RESPOOL_TRY(const auto text, describe(directory));
+  RESPOOL_TRY(const auto text, describe(directory, known_digests(previous_path(directory))));
   const std::string sealed = with_digest(text);
   const auto incomplete = directory / "seal.incomplete";
   const int file = ::open(incomplete.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -81,13 +109,15 @@ Result<void> write_seal(const fs::path& directory) {
   std::error_code error;
   if (written) fs::rename(incomplete, seal_path(directory), error);
   if (!written || error) return Error(ErrorCode::Io, fmt::format("write {}", seal_path(directory).string()));
+  fs::remove(previous_path(directory), error);
   return ok();
 }
 
 Result<void> break_seal(const fs::path& directory) {
   std::error_code error;
-  fs::remove(seal_path(directory), error);
-  if (error) return Error(ErrorCode::Io, fmt::format("remove {}", seal_path(directory).string()));
+  if (!fs::exists(seal_path(directory), error)) return ok();
+  fs::rename(seal_path(directory), previous_path(directory), error);
+  if (error) return Error(ErrorCode::Io, fmt::format("set aside {}", seal_path(directory).string()));
   return ok();
 }
 
@@ -100,7 +130,7 @@ Result<SealState> check_seal(const fs::path& directory) {
   if (with_digest(text) != sealed) {
     return Error(ErrorCode::Corruption, fmt::format("{}: the seal itself was changed", seal_path(directory).string()));
   }
-  RESPOOL_TRY(const auto found, describe(directory));
+  RESPOOL_TRY(const auto found, describe(directory, {}));
   if (found == text) return SealState::Whole;
   return Error(ErrorCode::Corruption,
                fmt::format("{}: changed since the store was closed",

@@ -6,11 +6,14 @@
 
 namespace respool {
 
-// Files of RocksDB that carry no checksum of the whole (MANIFEST, CURRENT, the WAL) are sealed when
-// a store is closed: DIR/seal lists each with its size and SHA-256, and last a digest of itself.
-// Opening for writing breaks the seal.
+// When a store is closed, every data file of RocksDB (tables, MANIFEST, CURRENT, WAL) is sealed:
+// DIR/seal lists each with its SHA-256 and size, and last a digest of itself. RocksDB checks some
+// of them only in part and stops the process at some damage, so this is checked before it is asked.
+// Opening for writing sets the seal aside; tables never change, so their digests are carried over
+// and closing reads only what is new.
 
 Result<void> write_seal(const std::filesystem::path& directory);
+// Call before the store is changed.
 Result<void> break_seal(const std::filesystem::path& directory);
 
 enum class SealState { Whole, Absent };

@@ -84,7 +84,7 @@ Result<ExitCode> run_tools(const Arguments& arguments, Context& context) {
                line.session,
                part.title});
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 
@@ -111,7 +111,7 @@ Result<ExitCode> run_files(const Arguments& arguments, Context& context) {
       table.add({line.time_ms ? short_time(*line.time_ms) : "", std::string(action_name(line.action)), line.tool, outcome, line.session, line.path});
     }
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 
@@ -128,7 +128,7 @@ Result<ExitCode> run_permissions(const Arguments& arguments, Context& context) {
       table.add({line.ask.asked_ms ? short_time(*line.ask.asked_ms) : "", line.ask.permission, line.reply, line.session, joined(line.ask.patterns)});
     }
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 
@@ -152,7 +152,7 @@ Result<ExitCode> run_gaps(const Arguments& arguments, Context& context) {
       table.add({std::string(gap_kind_name(line.gap.kind)), line.session.empty() ? "-" : line.session, line.gap.where, line.gap.detail});
     }
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 

@@ -61,7 +61,7 @@ class EventPrinter {
     }
     return ok();
   }
-  void finish() const { table_.print(); }
+  void finish(bool color) const { table_.print(color); }
 
  private:
   static std::string format_time_of(const StoredEvent& event) { return short_time(*event.header.time_ms); }
@@ -140,7 +140,7 @@ Result<ExitCode> run_events(const Arguments& arguments, Context& context) {
   } else {
     RESPOOL_TRY(print_all(reader.view(), filter, printer));
   }
-  printer.finish();
+  printer.finish(context.color());
   return ExitCode::Done;
 }
 

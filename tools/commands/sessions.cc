@@ -76,7 +76,7 @@ Result<ExitCode> run_sessions(const Arguments& arguments, Context& context) {
                dollars(usage.cost_nanos),
                row.title});
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 
@@ -100,7 +100,7 @@ Result<ExitCode> run_lineage(const Arguments& arguments, Context& context) {
       table.add({edge.from, edge.to, edge.kind, edge.certainty});
     }
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 

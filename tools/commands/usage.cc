@@ -96,7 +96,7 @@ Result<ExitCode> run_usage(const Arguments& arguments, Context& context) {
   } else {
     table.add(group_cells("total", answer.total, prices.has_value()));
   }
-  table.print();
+  table.print(context.color());
   return ExitCode::Done;
 }
 

@@ -42,7 +42,7 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-void Table::print() const {
+void Table::print(bool color) const {
   if (rows_.size() < 2) return;
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_) {
@@ -56,7 +56,9 @@ void Table::print() const {
       if (i + 1 < row.size()) line += std::string(widths[i] - characters(row[i]) + 2, ' ');
     }
     while (line.ends_with(' ')) line.pop_back();
-    fmt::print("{}\n", width == 0 ? line : cut(line, width));
+    if (width != 0) line = cut(line, width);
+    const bool bold = color && &row == &rows_.front();
+    fmt::print("{}{}{}\n", bold ? "\x1b[1m" : "", line, bold ? "\x1b[0m" : "");
   }
 }
 

@@ -1,0 +1,295 @@
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <sstream>
+
+#include <fcntl.h>
+#include <pty.h>
+#include <simdjson.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/process.h"
+#include "tests/support/temp_store.h"
+#include "tools/command.h"
+
+namespace respool::test {
+namespace {
+
+const std::string kPlain = data_path("captures/1.18.33/store/export-plain.json").string();
+
+// A home of its own, with a store in it.
+class Home {
+ public:
+  ProcessResult run(const std::vector<std::string>& arguments, const std::string& input = {}) const {
+    return run_respool(arguments,
+                       {{"HOME", dir_.path().string()}, {"TZ", "UTC"}, {"RESPOOL_HOST", "here"}, {"PATH", "/usr/bin:/bin"}},
+                       input,
+                       dir_.path().string());
+  }
+  const fs::path& path() const { return dir_.path(); }
+
+ private:
+  TempDir dir_;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  std::string line;
+  while (std::getline(stream, line)) lines.push_back(line);
+  return lines;
+}
+
+// Compares with tests/golden/cli/NAME; RESPOOL_UPDATE_GOLDEN=1 writes it instead.
+void check_golden(const std::string& name, const ProcessResult& result) {
+  const auto path = fs::path(RESPOOL_SOURCE_DIR) / "tests/golden/cli" / name;
+  const std::string text = "exit " + std::to_string(result.exit_code) + "\n--- stdout\n" + result.out + "--- stderr\n" + result.err;
+  if (std::getenv("RESPOOL_UPDATE_GOLDEN") != nullptr) {
+    fs::create_directories(path.parent_path());
+    write_file(path, text);
+  }
+  INFO(name);
+  CHECK(text == read_file(path));
+}
+
+bool is_json(const std::string& line) {
+  simdjson::dom::parser parser;
+  return !parser.parse(line).error();
+}
+
+}  // namespace
+
+TEST_CASE("commands print what they always printed", "[cli][golden]") {
+  const Home home;
+  check_golden("empty-sessions.txt", ProcessResult{home.run({"sessions", "--quiet"})});
+  check_golden("ingest.txt", home.run({"ingest", "-"}, read_file(kPlain)));
+  check_golden("ingest-again.txt", home.run({"ingest", "-"}, read_file(kPlain)));
+  check_golden("sessions.txt", home.run({"sessions"}));
+  check_golden("usage.txt", home.run({"usage", "--by", "day,model", "--tz", "Asia/Kathmandu"}));
+  check_golden("tools.txt", home.run({"tools"}));
+  check_golden("files.txt", home.run({"files"}));
+  check_golden("gaps.txt", home.run({"gaps"}));
+  check_golden("show.txt", home.run({"show", "@last:any"}));
+  check_golden("replay.txt", home.run({"replay", "@last:any", "--budget", "2000"}));
+  check_golden("verify.txt", home.run({"verify"}));
+  check_golden("no-such-session.txt", home.run({"show", "ses_none"}));
+  check_golden("near-miss.txt", home.run({"session"}));
+  check_golden("bad-flag.txt", home.run({"usage", "--by", "moon"}));
+  check_golden("help.txt", home.run({"--help"}));
+  check_golden("help-usage.txt", home.run({"usage", "--help"}));
+  check_golden("version.txt", home.run({"--version"}));
+}
+
+TEST_CASE("the raw events of every capture come back through the binary after the input is gone", "[cli]") {
+  const Home home;
+  const auto copy = home.path() / "input.sse";
+  fs::copy_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"), copy);
+  REQUIRE(home.run({"ingest", copy.string()}).exit_code == 0);
+  fs::remove(copy);
+
+  const auto raw = home.run({"events", "--raw"});
+
+  CHECK(lines_of(raw.out) == delivered_lines(read_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"))));
+}
+
+TEST_CASE("every line of --json is one object with its schema", "[cli]") {
+  const Home home;
+  for (const auto* file : {"captures/1.18.33/serve/permission-once/event.sse", "captures/1.18.33/serve/subagent/event.sse", "captures/1.18.33/run/denied-bash.ndjson"}) {
+    const auto result = home.run({"ingest", data_path(file).string(), "--json"});
+    REQUIRE(result.exit_code == 0);
+    CHECK(result.out.starts_with("{\"schema\":\"respool.ingest/1\""));
+  }
+  const std::map<std::string, std::string> schemas = {
+      {"sessions", "session"}, {"events", "event"}, {"usage", "usage"}, {"tools", "tool"}, {"files", "file"},
+      {"permissions", "permission"}, {"lineage", "lineage"}, {"gaps", "gap"}, {"stats", "stats"}};
+  for (const auto& [command, schema] : schemas) {
+    INFO(command);
+    const auto result = home.run({command, "--json"});
+    CHECK(result.exit_code == 0);
+    const auto lines = lines_of(result.out);
+    CHECK_FALSE(lines.empty());
+    for (const auto& line : lines) {
+      CHECK(is_json(line));
+      CHECK(line.starts_with("{\"schema\":\"respool." + schema + "/1\""));
+    }
+  }
+  for (const auto& [command, schema] : std::map<std::string, std::string>{{"show", "item"}, {"replay", "replay"}}) {
+    const auto result = home.run({command, "@last:any", "--json"});
+    CHECK(result.exit_code == 0);
+    for (const auto& line : lines_of(result.out)) CHECK(line.starts_with("{\"schema\":\"respool." + schema + "/1\""));
+  }
+}
+
+TEST_CASE("errors are JSON where asked, and say what to do next", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+
+  const auto result = home.run({"show", "ses_none", "--json"});
+
+  CHECK(result.exit_code == 3);
+  CHECK(result.out.empty());
+  CHECK(result.err.starts_with("{\"schema\":\"respool.error/1\",\"code\":\"not_found\""));
+  CHECK(result.err.find("\"next\":") != std::string::npos);
+  CHECK(is_json(result.err));
+}
+
+TEST_CASE("exit codes are as promised", "[cli]") {
+  const Home home;
+  CHECK(home.run({}).exit_code == 2);
+  CHECK(home.run({"nonsense"}).exit_code == 2);
+  CHECK(home.run({"usage", "--nonsense"}).exit_code == 2);
+  CHECK(home.run({"ingest"}).exit_code == 2);
+  CHECK(home.run({"ingest", "/no/such/file"}).exit_code == 3);
+  CHECK(home.run({"sessions"}).exit_code == 0);
+  CHECK(home.run({"ingest", "-"}, "not json\n").exit_code == 1);
+  CHECK(home.run({"ingest", "-"}, "{\"type\":\"brand.new\",\"properties\":{}}\n").exit_code == 0);
+  CHECK(home.run({"verify"}).exit_code == 0);
+  write_file(home.path() / ".local/share/respool/format", "respool store format 7\n");
+  const auto newer = home.run({"sessions"});
+  CHECK(newer.exit_code == 4);
+  CHECK(newer.err.find("format 7") != std::string::npos);
+}
+
+TEST_CASE("damage is found by verify with exit 1, and heads compare across time", "[cli]") {
+  const Home home;
+  REQUIRE(home.run({"ingest", kPlain}).exit_code == 0);
+  const auto report = home.run({"verify", "--report"});
+  REQUIRE(report.exit_code == 0);
+  write_file(home.path() / "heads.ndjson", report.out);
+  REQUIRE(home.run({"ingest", data_path("captures/1.18.33/run/tool-bash.ndjson").string()}).exit_code == 0);
+  CHECK(home.run({"verify", "--against", "heads.ndjson"}).exit_code == 0);
+  std::string other = report.out;
+  const auto chain = other.find("\"chain\":\"") + 9;
+  other[chain] = other[chain] == '0' ? '1' : '0';
+  write_file(home.path() / "other.ndjson", other);
+  CHECK(home.run({"verify", "--against", "other.ndjson"}).exit_code == 1);
+
+  for (const auto& entry : fs::directory_iterator(home.path() / ".local/share/respool/db")) {
+    if (entry.path().extension() != ".sst") continue;
+    std::string bytes = read_file(entry.path());
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    write_file(entry.path(), bytes);
+    break;
+  }
+
+  const auto damaged = home.run({"verify"});
+  CHECK(damaged.exit_code == 1);
+  CHECK(damaged.out.find(".sst") != std::string::npos);
+}
+
+TEST_CASE("a store that is being written answers writers with who has it", "[cli]") {
+  const Home home;
+  const auto directory = home.path() / ".local/share/respool";
+  const auto owner = value(Store::open({.directory = directory, .host = "elsewhere", .purpose = "long work", .now_ms = kNow}, Access::Write));
+
+  const auto result = home.run({"ingest", kPlain});
+
+  CHECK(result.exit_code == 3);
+  CHECK(result.err.find("elsewhere") != std::string::npos);
+  CHECK(home.run({"sessions"}).exit_code == 0);
+}
+
+TEST_CASE("replay is the same bytes however the store was filled, within its budget", "[cli][replay]") {
+  const auto folder = data_path("captures/1.18.33/serve/tools-edit");
+  const Home forwards;
+  const Home backwards;
+  forwards.run({"ingest", (folder / "event.sse").string(), (folder / "messages.0.json").string()});
+  backwards.run({"ingest", (folder / "messages.0.json").string(), (folder / "global-event.sse").string(), (folder / "event.sse").string()});
+
+  for (const auto* budget : {"400", "1500", "32000"}) {
+    INFO(budget);
+    const auto one = forwards.run({"replay", "@last:any", "--budget", budget});
+    const auto two = backwards.run({"replay", "@last:any", "--budget", budget});
+    CHECK(one.exit_code == 0);
+    CHECK(one.out == two.out);
+    CHECK(one.out.starts_with("<respool-replay id=\""));
+  }
+  CHECK(forwards.run({"replay", "@last:any", "--budget", "10"}).exit_code == 2);
+}
+
+TEST_CASE("files a store makes are its owner's alone", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+  for (const auto& entry : fs::recursive_directory_iterator(home.path() / ".local/share/respool")) {
+    INFO(entry.path().string());
+    const auto others = fs::perms::group_all | fs::perms::others_all;
+    CHECK((entry.status().permissions() & others) == fs::perms::none);
+  }
+}
+
+TEST_CASE("on a terminal, control characters of a session stay out", "[cli]") {
+  const Home home;
+  home.run({"ingest", data_path("captures/1.18.33/run/control-bytes.ndjson").string()});
+
+  const auto shown = home.run({"show", "@last:any"});
+
+  CHECK(shown.exit_code == 0);
+  CHECK(shown.out.find('\x1b') == std::string::npos);
+  CHECK(shown.out.find('\0') == std::string::npos);
+}
+
+TEST_CASE("on a pseudo-terminal tables fit its width", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+  int terminal = -1;
+  winsize size{.ws_row = 24, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::setenv("HOME", home.path().c_str(), 1);
+    ::setenv("NO_COLOR", "1", 1);
+    ::execl(RESPOOL_BINARY, RESPOOL_BINARY, "sessions", nullptr);
+    ::_exit(127);
+  }
+  std::string out;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(terminal, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(got));
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+
+  CHECK(WEXITSTATUS(status) == 0);
+  const auto lines = lines_of(out);
+  REQUIRE(lines.size() == 2);
+  for (const auto& line : lines) CHECK(line.size() <= 61);
+}
+
+TEST_CASE("colour is there only where it is wanted", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+
+  CHECK(home.run({"sessions"}).out.find('\x1b') == std::string::npos);
+  CHECK(home.run({"sessions", "--color", "always"}).out.find("\x1b[1m") != std::string::npos);
+  CHECK(home.run({"sessions", "--color", "always", "--json"}).out.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("every example of every help text names a command and flags that exist", "[cli]") {
+  for (const auto& command : all_commands()) {
+    CHECK_FALSE(command.examples.empty());
+    for (const auto example : command.examples) {
+      INFO(example);
+      CHECK(example.find("respool " + std::string(command.name)) != std::string_view::npos);
+      std::istringstream words{std::string(example)};
+      std::string word;
+      while (words >> word) {
+        if (!word.starts_with("--")) continue;
+        CHECK(command_help(command).find(word) != std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("completions and the manual page come from the same table", "[cli]") {
+  const Home home;
+  for (const auto* shell : {"bash", "zsh", "fish"}) {
+    const auto result = home.run({"completions", shell});
+    CHECK(result.exit_code == 0);
+    CHECK(result.out.find("permissions") != std::string::npos);
+  }
+  CHECK(home.run({"completions", "tcsh"}).exit_code == 2);
+  CHECK(home.run({"man"}).out.starts_with(".TH RESPOOL 1"));
+}
+
+}  // namespace respool::test

@@ -1,0 +1,60 @@
+#include "tests/support/process.h"
+
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/files.h"
+
+namespace respool::test {
+namespace {
+
+[[noreturn]] void become_respool(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& environment,
+                                 const fs::path& dir,
+                                 const std::string& directory) {
+  const int in = ::open((dir / "in").c_str(), O_RDONLY);
+  const int out = ::open((dir / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+  const int err = ::open((dir / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  ::dup2(in, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  if (!directory.empty() && ::chdir(directory.c_str()) != 0) ::_exit(126);
+  std::vector<std::string> words = {RESPOOL_BINARY};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables;
+  for (const auto& [name, text] : environment) variables.push_back(name + "=" + text);
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::vector<char*> envp;
+  for (auto& variable : variables) envp.push_back(variable.data());
+  envp.push_back(nullptr);
+  ::execve(argv.front(), argv.data(), envp.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+ProcessResult run_respool(const std::vector<std::string>& arguments,
+                          const std::map<std::string, std::string>& environment,
+                          const std::string& input,
+                          const std::string& directory) {
+  const TempDir dir;
+  write_file(dir.path() / "in", input);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork");
+  if (child == 0) become_respool(arguments, environment, dir.path(), directory);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid");
+  ProcessResult result;
+  result.out = read_file(dir.path() / "out");
+  result.err = read_file(dir.path() / "err");
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  return result;
+}
+
+}  // namespace respool::test

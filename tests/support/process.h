@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace respool::test {
+
+// What a process printed and how it ended.
+struct ProcessResult {
+  std::string out;
+  std::string err;
+  int exit_code = -1;   // -1 where a signal ended it
+  int signal = 0;
+};
+
+// Runs the respool binary with `arguments`, `input` on its stdin, and only these variables.
+ProcessResult run_respool(const std::vector<std::string>& arguments,
+                          const std::map<std::string, std::string>& environment = {},
+                          const std::string& input = {},
+                          const std::string& directory = {});
+
+}  // namespace respool::test
