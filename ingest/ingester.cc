@@ -99,7 +99,7 @@ Result<void> Ingester::take(const Frame& frame) {
   const Record record = frame.shape ? decode_record(frame.raw, *frame.shape, frame.session) : decode_record(frame.raw);
   Observation observation;
   observation.shape = record.shape;
-  observation.wire_type = frame.truncated ? std::string(kTruncatedType) : record.wire_type;
+  observation.wire_type = frame.truncated ? std::string(kTruncatedType) : frame.name.empty() ? record.wire_type : frame.name;
   observation.received_ms = options_.now_ms();
   observation.host = options_.host;
   observation.run = options_.run;
@@ -108,7 +108,7 @@ Result<void> Ingester::take(const Frame& frame) {
   observation.place = frame.place;
   observation.raw = frame.raw;
   observation.time_ms = time_of(record);
-  if (!observation.time_ms) observation.time_ms = frame.as_of_ms;
+  if (!observation.time_ms) observation.time_ms = frame.time_ms ? frame.time_ms : frame.as_of_ms;
   std::string session = record.session;
   if (session.empty() && frame.raw.size() > kDecodeLimitBytes) session = session_in_beginning(frame.raw);
   if (session.empty()) {
@@ -157,7 +157,9 @@ Result<void> Ingester::end() {
                                         first_ms_.value_or(options_.now_ms()),
                                         first_session_,
                                         json_string(*options_.prompt));
-    Frame frame{.raw = raw, .place = 0, .shape = Shape::Note, .as_of_ms = {}, .session = {}};
+    Frame frame;
+    frame.raw = raw;
+    frame.shape = Shape::Note;
     RESPOOL_TRY(take(frame));
   }
   return recorder_->commit();

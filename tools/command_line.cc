@@ -54,6 +54,19 @@ void add_command(CLI::App& root, const CommandSpec& command, Parsed& parsed) {
   for (const auto& flag : global_flags()) add_flag(*app, flag, parsed.arguments);
 }
 
+// The first word that is neither a flag nor the value of one: the command.
+std::string first_command_word(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("-")) return words[i];
+    const auto& flags = global_flags();
+    const bool takes_value = std::any_of(flags.begin(), flags.end(), [&](const FlagSpec& flag) {
+      return !flag.value.empty() && words[i] == fmt::format("--{}", flag.name);
+    });
+    if (takes_value) ++i;
+  }
+  return {};
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -93,22 +106,24 @@ int fail(const Arguments& arguments, const Error& error) {
 // Help and version are answered before anything is checked.
 std::optional<int> answer_at_once(const std::vector<std::string>& words) {
   const auto has = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
-  if (words.empty() || words.front() == "help" || words.front() == "--help" || words.front() == "-h") {
+  const std::string name = first_command_word(words);
+  if (words.empty() || name == "help" || (name.empty() && (has("--help") || has("-h")))) {
     fmt::print("{}", overview_help());
     return static_cast<int>(words.empty() ? ExitCode::Usage : ExitCode::Done);
   }
-  if (words.front() == "--version" || has("--version")) {
+  if (has("--version")) {
     fmt::print("respool {}\n", RESPOOL_VERSION);
     return 0;
   }
   if (!has("--help") && !has("-h")) return std::nullopt;
-  const CommandSpec* command = find_command(words.front());
+  const CommandSpec* command = find_command(name);
   if (command == nullptr) return std::nullopt;
   fmt::print("{}", command_help(*command));
   return 0;
 }
 
 int run(const Parsed& parsed) {
+  if (const auto wait = number_flag(parsed.arguments, "wait", 0); !wait) return fail(parsed.arguments, wait.error());
   Context context(parsed.arguments);
   const auto result = parsed.command->run(parsed.arguments, context);
   if (result) return static_cast<int>(result.value());
@@ -143,14 +158,12 @@ int run_command_line(int argc, char** argv) {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     if (std::find(words.begin(), words.end(), "--json") != words.end()) parsed.arguments.set("json", {});
-    const auto first = std::find_if(words.begin(), words.end(), [](const auto& word) { return !word.starts_with('-'); });
-    if (first != words.end() && parsed.command == nullptr && find_command(*first) == nullptr) {
-      return fail(parsed.arguments, unknown_command(*first));
-    }
+    const std::string name = first_command_word(words);
+    if (!name.empty() && find_command(name) == nullptr) return fail(parsed.arguments, unknown_command(name));
     return fail(parsed.arguments,
                 Error(ErrorCode::InvalidArgument,
                       error.what(),
-                      first == words.end() ? "respool --help" : fmt::format("respool {} --help", *first)));
+                      name.empty() ? "respool --help" : fmt::format("respool {} --help", name)));
   }
   return run(parsed);
 }

@@ -18,6 +18,7 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 
+// The first one asks to stop; the second one stops at once.
 void on_interrupt(int signal) {
   interrupted.store(true);
   std::signal(signal, SIG_DFL);
@@ -62,7 +63,8 @@ Context::Context(const Arguments& arguments)
   } else {
     store_directory_ = config.store.empty() ? data_home() / "respool" : std::filesystem::path(config.store);
   }
-  if (const auto seconds = number_flag(arguments, "wait", 0)) wait_ = std::chrono::seconds(seconds.value());
+  const auto seconds = number_flag(arguments, "wait", 0);  // run_command_line has refused a bad one
+  if (seconds) wait_ = std::chrono::seconds(seconds.value());
 }
 
 Result<std::unique_ptr<Store>> Context::open_for_reading() {
@@ -126,8 +128,10 @@ std::int64_t now_ms() {
 const std::atomic<bool>& stop_requested() { return interrupted; }
 
 void watch_for_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;  // without SA_RESTART: a read that waits must end
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
 }
 
 Result<std::uint64_t> number_flag(const Arguments& arguments, std::string_view name, std::uint64_t otherwise) {

@@ -235,7 +235,7 @@ void note_problems(SessionFacts& facts, const EventContext& event, const Record&
     add_problem(facts, event, GapKind::UnknownVariant, record.problem_detail);
   }
   if (record.kind == Kind::Unknown) {
-    add_problem(facts, event, GapKind::UnknownType, record.wire_type.empty() ? "no type" : record.wire_type);
+    add_problem(facts, event, GapKind::UnknownType, event.wire_type.empty() ? "no type" : event.wire_type);
   }
   if (record.kind == Kind::Foreign) add_problem(facts, event, GapKind::ForeignSchema, record.wire_type);
 }
@@ -344,7 +344,8 @@ void fold(SessionFacts& facts, const EventContext& event, const Record& record) 
 }
 
 void fold(SessionFacts& facts, const StoredEvent& event) {
-  const Record record = decode_record(event.raw, event.shape(), facts.name.text);
+  const bool has_session = facts.name.kind == StreamKind::Session;
+  const Record record = decode_record(event.raw, event.shape(), has_session ? facts.name.text : "");
   fold(facts, context_of(event), record);
 }
 

@@ -9,6 +9,7 @@
 #include "engine/facts/step.h"
 #include "engine/integrity/hash_chain.h"
 #include "engine/log/event_log.h"
+#include "engine/model/copies.h"
 #include "engine/model/recorder.h"
 #include "engine/storage/keys.h"
 #include "engine/storage/seal.h"
@@ -89,8 +90,7 @@ class Verifier {
         return;
       }
       ++report_.events;
-      positions_[event.header.position] = keys::EventKey{event.session, event.origin, event.event};
-      if (!check_link(name, event, previous)) return;
+      if (!check_link(name, event, previous) || !check_position(name, event)) return;
       previous = bytes_of(event.header.chain);
     }
     if (expected - 1 != head.events) {
@@ -118,6 +118,15 @@ class Verifier {
     return false;
   }
 
+  // The event's place across all streams must lead back to it.
+  bool check_position(const StreamName& name, const StoredEvent& event) {
+    const auto row = view_.get(Family::Index, keys::position(event.position()));
+    const std::string here = keys::encode_location({event.session, event.origin, event.event});
+    if (row && row.value() == here) return true;
+    add(name.text, event.event, fmt::format("position {} does not lead to it", event.header.position));
+    return false;
+  }
+
   // Events of streams that have no head would be read by nobody.
   void check_log_is_headed() {
     EventCursor events(view_, "");
@@ -135,13 +144,8 @@ class Verifier {
     std::uint64_t expected = 1;
     RowCursor rows = view_.scan_prefix(Family::Index, keys::position_prefix());
     for (; rows.valid(); rows.next(), ++expected) {
-      const auto position = keys::decode_number(rows.key().substr(1));
-      const auto key = keys::decode_location(rows.value());
-      const auto known = position ? positions_.find(*position) : positions_.end();
-      const bool same = position == expected && key && known != positions_.end() && known->second.session == key->session &&
-                        known->second.origin == key->origin && known->second.event == key->event;
-      if (same) continue;
-      if (report_.damages.empty()) add("", std::nullopt, fmt::format("position {} does not lead to its event", expected));
+      if (keys::decode_number(rows.key().substr(1)) == expected) continue;
+      add("", std::nullopt, fmt::format("position {} is missing", expected));
       return;
     }
     if (const auto finished = rows.finish(); !finished) add("", std::nullopt, finished.error().message());
@@ -171,7 +175,41 @@ class Verifier {
       check_facts(name, stored.value().facts, fresh.value());
       check_steps(name, number, stored.value(), rollups);
     }
-    if (!only_) check_rollups(rollups);
+    if (only_) return;
+    check_rollups(rollups);
+    check_copies();
+  }
+
+  // Whose spending each group of equal steps is, decided anew from the group's members.
+  void check_copies() {
+    std::optional<CopyGroup> group;
+    CopyMembers members;
+    RowCursor rows = view_.scan_prefix(Family::Model, keys::table_prefix(keys::Table::Copies));
+    for (; rows.valid(); rows.next()) {
+      const auto key = keys::parse_copy_member(rows.key());
+      auto member = decode<fb::CopyMemberT>(rows.value(), "copies");
+      if (!key || !member) return add("", std::nullopt, "the model's copies are damaged");
+      if (group != key->group) {
+        check_group(members);
+        members.clear();
+        group = key->group;
+      }
+      members.emplace(StepId{key->session.value, std::string(key->message)}, std::move(member.value()));
+    }
+    check_group(members);
+  }
+
+  void check_group(const CopyMembers& members) {
+    const std::uint64_t owner = owner_of(members);
+    for (const auto& [id, member] : members) {
+      const auto row = view_.get(Family::Model, keys::step({id.first}, id.second));
+      const bool copied = is_copy(id, member, owner);
+      if (row && row.value()) {
+        const auto step = decode<fb::StepRowT>(*row.value(), "step");
+        if (step && step.value().copied == copied && step.value().owner == (copied ? owner : 0)) continue;
+      }
+      add(member.session, std::nullopt, fmt::format("step {} is counted with the wrong session", id.second));
+    }
   }
 
   void check_facts(const StreamName& name, const SessionFacts& stored, const SessionFacts& fresh) {
@@ -242,7 +280,6 @@ class Verifier {
   VerifyReport report_;
   std::map<std::uint64_t, StreamName> streams_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> headed_;
-  std::map<std::uint64_t, keys::EventKey> positions_;
 };
 
 }  // namespace
@@ -251,11 +288,11 @@ Result<VerifyReport> verify_store(const Store& store, const std::optional<Stream
   return Verifier(store, only).run();
 }
 
-Result<std::optional<Damage>> verify_seal(const std::filesystem::path& directory) {
+Result<SealReport> verify_seal(const std::filesystem::path& directory) {
   const auto state = check_seal(directory);
-  if (state) return std::optional<Damage>();
+  if (state) return SealReport{std::nullopt, state.value() == SealState::Whole};
   if (state.error().code() != ErrorCode::Corruption) return state.error();
-  return std::optional<Damage>(Damage{"", std::nullopt, state.error().message()});
+  return SealReport{Damage{"", std::nullopt, state.error().message()}, true};
 }
 
 Result<std::string> chain_after(const ReadView& view, const StreamName& stream, std::string_view origin, std::uint64_t events) {

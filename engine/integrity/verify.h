@@ -30,7 +30,6 @@ struct VerifyReport {
   std::vector<Damage> damages;
   std::vector<HeadLine> heads;
   std::uint64_t events = 0;
-  bool sealed = false;           // the store was closed cleanly, so its small files are covered too
 };
 
 // Checks files, chains, event numbers, positions, checkpoint, and the model against a fresh fold.
@@ -38,7 +37,11 @@ struct VerifyReport {
 Result<VerifyReport> verify_store(const Store& store, const std::optional<StreamName>& only);
 
 // What can be checked without opening RocksDB: files that changed since the store was closed.
-Result<std::optional<Damage>> verify_seal(const std::filesystem::path& directory);
+struct SealReport {
+  std::optional<Damage> damage;
+  bool sealed = false;  // false: a writer is active or did not close, so files were not compared
+};
+Result<SealReport> verify_seal(const std::filesystem::path& directory);
 
 // The chain of a stream after its first `events` events, hex. NotFound where it has fewer.
 Result<std::string> chain_after(const ReadView& view, const StreamName& stream, std::string_view origin, std::uint64_t events);

@@ -7,6 +7,7 @@
 #include "engine/facts/fold.h"
 #include "engine/facts/session_gaps.h"
 #include "engine/facts/step.h"
+#include "engine/log/event_log.h"
 #include "engine/storage/keys.h"
 
 namespace respool {
@@ -42,17 +43,21 @@ Result<SessionFacts*> ModelWriter::session(SessionNumber number, const StreamNam
   return &sessions_.emplace(number.value, std::move(loaded)).first->second.facts;
 }
 
-Result<void> ModelWriter::stage(LogPosition folded_up_to, WriteUnit& unit) {
+Result<void> ModelWriter::stage(LogPosition folded_up_to, bool settle, WriteUnit& unit) {
+  if (settle) {
+    RESPOOL_TRY(load_unsettled());
+  }
   Batch batch;
   for (const auto number : touched_) collect_steps(sessions_.at(number), batch);
   RESPOOL_TRY(settle_copies(batch, unit));
   stage_steps(batch, unit);
   RESPOOL_TRY(stage_rollups(batch, unit));
-  RESPOOL_TRY(stage_totals(batch, unit));
+  RESPOOL_TRY(stage_totals(batch, settle, unit));
   for (const auto number : touched_) stage_facts(sessions_.at(number).facts, model_, unit);
   fb::CheckpointT checkpoint;
   checkpoint.position = folded_up_to.value;
   checkpoint.fold_version = kFoldVersion;
+  checkpoint.unsettled.assign(unsettled_.begin(), unsettled_.end());
   unit.put(model_, keys::checkpoint(), encode(checkpoint));
   return ok();
 }
@@ -189,7 +194,28 @@ Result<void> ModelWriter::stage_rollups(const Batch& batch, WriteUnit& unit) {
   return ok();
 }
 
-Result<void> ModelWriter::stage_totals(const Batch& batch, WriteUnit& unit) {
+// Sessions that wait are brought into memory, as if they had been written to.
+Result<void> ModelWriter::load_unsettled() {
+  for (const auto number : unsettled_) {
+    RESPOOL_TRY(const auto name, stream_of(store_->view(), {number}));
+    RESPOOL_TRY(SessionFacts* const facts, session({number}, name));
+    facts->session_dirty = true;
+  }
+  return ok();
+}
+
+// A large session is counted again once it has grown by a quarter, so that all counting together
+// stays proportional to its size.
+bool ModelWriter::may_wait(std::uint64_t number) {
+  constexpr std::size_t kAlwaysCounted = 4096;
+  const std::size_t rows = row_count(sessions_.at(number));
+  auto& settled = rows_when_settled_[number];
+  if (rows > kAlwaysCounted && rows < settled + settled / 4) return true;
+  settled = rows;
+  return false;
+}
+
+Result<void> ModelWriter::stage_totals(const Batch& batch, bool settle, WriteUnit& unit) {
   const ReadView view = store_->view();
   std::set<std::uint64_t> numbers;
   for (const auto number : touched_) {
@@ -207,7 +233,14 @@ Result<void> ModelWriter::stage_totals(const Batch& batch, WriteUnit& unit) {
     if (const auto difference = batch.totals.find(number); difference != batch.totals.end()) {
       add_usage(*totals.usage, difference->second);
     }
-    if (touched_.contains(number)) refresh_totals(sessions_.at(number).facts, totals);
+    if (touched_.contains(number)) {
+      if (!settle && may_wait(number)) {
+        unsettled_.insert(number);
+      } else {
+        refresh_totals(sessions_.at(number).facts, totals);
+        unsettled_.erase(number);
+      }
+    }
     unit.put(model_, keys::totals_row({number}), encode(totals));
   }
   return ok();

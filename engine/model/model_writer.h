@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/model/copies.h"
 #include "engine/model/model_rows.h"
@@ -18,13 +19,17 @@ namespace respool {
 // Errors:    those of the store; after one the writer must be made anew.
 class ModelWriter {
  public:
-  ModelWriter(Store& store, Family model) : store_(&store), model_(model) {}
+  // `unsettled`: sessions an earlier writer left waiting, from the checkpoint.
+  ModelWriter(Store& store, Family model, const std::vector<std::uint64_t>& unsettled = {})
+      : store_(&store), model_(model), unsettled_(unsettled.begin(), unsettled.end()) {}
 
   // The facts of a session, loaded where they are not in memory. Fold into them, then stage().
   Result<SessionFacts*> session(SessionNumber number, const StreamName& name);
 
-  // Stages everything that changed since the last commit, and the checkpoint.
-  Result<void> stage(LogPosition folded_up_to, WriteUnit& unit);
+  // Stages everything that changed since the last commit, and the checkpoint. Counting a session's
+  // messages and gaps takes all of its facts, so between batches large sessions may wait for it;
+  // with `settle` none does.
+  Result<void> stage(LogPosition folded_up_to, bool settle, WriteUnit& unit);
   // Call after the unit was committed: bounds what stays in memory.
   void committed();
 
@@ -47,13 +52,17 @@ class ModelWriter {
   Result<Change*> change_of(const StepId& id, Batch& batch);
   void stage_steps(Batch& batch, WriteUnit& unit);
   Result<void> stage_rollups(const Batch& batch, WriteUnit& unit);
-  Result<void> stage_totals(const Batch& batch, WriteUnit& unit);
+  Result<void> stage_totals(const Batch& batch, bool settle, WriteUnit& unit);
+  Result<void> load_unsettled();
+  bool may_wait(std::uint64_t number);
   void refresh_totals(const SessionFacts& facts, fb::TotalsRowT& totals) const;
 
   Store* store_;
   Family model_;
   std::unordered_map<std::uint64_t, ModelSession> sessions_;
   std::set<std::uint64_t> touched_;  // sessions folded into since the last commit
+  std::set<std::uint64_t> unsettled_;  // sessions whose counts wait
+  std::unordered_map<std::uint64_t, std::size_t> rows_when_settled_;
 };
 
 }  // namespace respool

@@ -33,8 +33,8 @@ bool counts_at(const StoredEvent& event, const FoldUntil& until) {
 
 }  // namespace
 
-Recorder::Recorder(Store& store, EventLog log)
-    : store_(&store), log_(std::move(log)), model_(store, Family::Model), unit_(store) {}
+Recorder::Recorder(Store& store, EventLog log, const std::vector<std::uint64_t>& unsettled)
+    : store_(&store), log_(std::move(log)), model_(store, Family::Model, unsettled), unit_(store), settled_(unsettled.empty()) {}
 
 Result<std::unique_ptr<Recorder>> Recorder::open(Store& store) {
   RESPOOL_TRY(auto log, EventLog::open(store));
@@ -42,8 +42,9 @@ Result<std::unique_ptr<Recorder>> Recorder::open(Store& store) {
   const bool behind = checkpoint.position != log.last_position().value;
   if (log.last_position().value != 0 && (behind || checkpoint.fold_version != kFoldVersion)) {
     RESPOOL_TRY(rebuild_model(store));
+    return std::unique_ptr<Recorder>(new Recorder(store, std::move(log), {}));
   }
-  return std::unique_ptr<Recorder>(new Recorder(store, std::move(log)));
+  return std::unique_ptr<Recorder>(new Recorder(store, std::move(log), checkpoint.unsettled));
 }
 
 Result<Appended> Recorder::record(const Observation& observation, const Record& decoded) {
@@ -52,7 +53,7 @@ Result<Appended> Recorder::record(const Observation& observation, const Record& 
   RESPOOL_TRY(SessionFacts* const facts, model_.session(at.session, observation.stream));
   fold(*facts, context_of(observation, at), decoded);
   if (++pending_ >= kBatchEvents || unit_.bytes() >= kBatchBytes) {
-    RESPOOL_TRY(commit());
+    RESPOOL_TRY(write_batch(false));
   }
   return at;
 }
@@ -61,9 +62,12 @@ Result<std::uint32_t> Recorder::add_recording(const fb::RecordingT& recording) {
   return log_.add_recording(recording, unit_);
 }
 
-Result<void> Recorder::commit() {
-  if (pending_ != 0) {
-    RESPOOL_TRY(model_.stage(log_.last_position(), unit_));
+Result<void> Recorder::commit() { return write_batch(true); }
+
+Result<void> Recorder::write_batch(bool settle) {
+  if (pending_ != 0 || (settle && !settled_)) {
+    RESPOOL_TRY(model_.stage(log_.last_position(), settle, unit_));
+    settled_ = settle;
   }
   if (!unit_.empty()) {
     RESPOOL_TRY(store_->commit(unit_, Durability::Buffered));
@@ -92,8 +96,8 @@ Result<void> rebuild_model(Store& store) {
   ModelWriter model(store, Family::NextModel);
   WriteUnit unit(store);
   std::size_t pending = 0;
-  const auto write = [&](LogPosition position) -> Result<void> {
-    RESPOOL_TRY(model.stage(position, unit));
+  const auto write = [&](LogPosition position, bool settle) -> Result<void> {
+    RESPOOL_TRY(model.stage(position, settle, unit));
     RESPOOL_TRY(store.commit(unit, Durability::Buffered));
     model.committed();
     pending = 0;
@@ -112,10 +116,10 @@ Result<void> rebuild_model(Store& store) {
     RESPOOL_TRY(SessionFacts* const facts, model.session(current, *name));
     fold(*facts, *event);
     if (++pending >= kBatchEvents) {
-      RESPOOL_TRY(write({0}));  // an unfinished rebuild must not look finished
+      RESPOOL_TRY(write({0}, false));  // an unfinished rebuild must not look finished
     }
   }
-  RESPOOL_TRY(write(last));
+  RESPOOL_TRY(write(last, true));
   RESPOOL_TRY(store.sync());
   return store.promote_next_model();
 }

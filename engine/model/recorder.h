@@ -23,19 +23,21 @@ class Recorder {
   Result<Appended> record(const Observation& observation, const Record& decoded);
   Result<std::uint32_t> add_recording(const fb::RecordingT& recording);
 
-  // Writes the batch.
+  // Writes the batch and settles every count.
   Result<void> commit();
   // Writes the batch and makes everything survive a power cut.
   Result<void> finish();
 
  private:
-  Recorder(Store& store, EventLog log);
+  Recorder(Store& store, EventLog log, const std::vector<std::uint64_t>& unsettled);
+  Result<void> write_batch(bool settle);
 
   Store* store_;
   EventLog log_;
   ModelWriter model_;
   WriteUnit unit_;
   std::size_t pending_ = 0;
+  bool settled_ = true;  // no session's counts wait
 };
 
 // Folds the whole log into the next generation of the model and makes it the live one.

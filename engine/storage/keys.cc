@@ -185,7 +185,7 @@ std::string copy_member(std::uint64_t high, std::uint64_t low, SessionNumber ses
 
 std::optional<CopyKey> parse_copy_member(std::string_view key) {
   if (key.size() < 25) return std::nullopt;
-  return CopyKey{{get(key, 17, 8)}, key.substr(25)};
+  return CopyKey{{get(key, 1, 8), get(key, 9, 8)}, {get(key, 17, 8)}, key.substr(25)};
 }
 
 std::string facts_prefix(SessionNumber session) { return in_table(Table::Facts, session); }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "schema/ids.h"
 
@@ -86,6 +87,7 @@ struct RollupKey {
 std::optional<RollupKey> parse_rollup(std::string_view key);
 
 struct CopyKey {
+  std::pair<std::uint64_t, std::uint64_t> group;
   SessionNumber session;
   std::string_view message;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -41,15 +42,31 @@ Result<std::string> digest_file(const fs::path& path) {
   return to_hex(as_bytes(hasher.finish()));
 }
 
+std::string with_digest(const std::string& text) {
+  return text + fmt::format("{} seal\n", to_hex(as_bytes(sha256(text))));
+}
+
+// What a seal file says above its own digest; nothing where there is none or it was changed.
+std::optional<std::string> sealed_text(const fs::path& seal) {
+  std::ifstream file(seal, std::ios::binary);
+  const std::string sealed{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto last_line = sealed.rfind('\n', sealed.size() < 2 ? 0 : sealed.size() - 2);
+  std::string text = last_line == std::string::npos ? "" : sealed.substr(0, last_line + 1);
+  if (sealed.empty() || with_digest(text) != sealed) return std::nullopt;
+  return text;
+}
+
 // Digests of tables by "SIZE NAME", as an earlier seal lists them.
 using KnownDigests = std::map<std::string, std::string>;
 
 KnownDigests known_digests(const fs::path& seal) {
   KnownDigests known;
-  std::ifstream file(seal);
+  const auto text = sealed_text(seal);
+  if (!text) return known;
+  std::istringstream lines(*text);
   std::string digest;
   std::string rest;
-  while (file >> digest && std::getline(file >> std::ws, rest)) {
+  while (lines >> digest && std::getline(lines >> std::ws, rest)) {
     if (is_table(rest)) known[rest] = digest;
   }
   return known;
@@ -78,8 +95,12 @@ Result<std::string> describe(const fs::path& directory, const KnownDigests& know
   return text;
 }
 
-std::string with_digest(const std::string& text) {
-  return text + fmt::format("{} seal\n", to_hex(as_bytes(sha256(text))));
+// Renames reach the disk with their folder.
+void sync_directory(const fs::path& directory) {
+  const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
 }
 
 // The first line in which two descriptions differ, as a file's name.
@@ -110,6 +131,7 @@ Result<void> write_seal(const fs::path& directory) {
   if (written) fs::rename(incomplete, seal_path(directory), error);
   if (!written || error) return Error(ErrorCode::Io, fmt::format("write {}", seal_path(directory).string()));
   fs::remove(previous_path(directory), error);
+  sync_directory(directory);
   return ok();
 }
 
@@ -118,23 +140,24 @@ Result<void> break_seal(const fs::path& directory) {
   if (!fs::exists(seal_path(directory), error)) return ok();
   fs::rename(seal_path(directory), previous_path(directory), error);
   if (error) return Error(ErrorCode::Io, fmt::format("set aside {}", seal_path(directory).string()));
+  sync_directory(directory);
   return ok();
 }
 
 Result<SealState> check_seal(const fs::path& directory) {
-  std::ifstream file(seal_path(directory), std::ios::binary);
-  if (!file) return SealState::Absent;
-  const std::string sealed{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const auto last_line = sealed.rfind('\n', sealed.size() < 2 ? 0 : sealed.size() - 2);
-  const std::string text = last_line == std::string::npos ? "" : sealed.substr(0, last_line + 1);
-  if (with_digest(text) != sealed) {
+  const auto is_there = [&] { return fs::exists(seal_path(directory)); };
+  if (!is_there()) return SealState::Absent;
+  const auto text = sealed_text(seal_path(directory));
+  RESPOOL_TRY(const auto found, describe(directory, {}));
+  if (text == found) return SealState::Whole;
+  // A writer that opened the store meanwhile took the seal away before it changed anything.
+  if (!is_there()) return SealState::Absent;
+  if (!text) {
     return Error(ErrorCode::Corruption, fmt::format("{}: the seal itself was changed", seal_path(directory).string()));
   }
-  RESPOOL_TRY(const auto found, describe(directory, {}));
-  if (found == text) return SealState::Whole;
   return Error(ErrorCode::Corruption,
                fmt::format("{}: changed since the store was closed",
-                           (directory / "db" / first_difference(text, found)).string()),
+                           (directory / "db" / first_difference(*text, found)).string()),
                "restore the file from a backup");
 }
 

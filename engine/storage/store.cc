@@ -243,8 +243,13 @@ Result<void> Store::prepare_directory() {
     }
     return check_format_file();
   }
-  fs::create_directories(options_.directory, error);
-  if (!error) fs::permissions(options_.directory, fs::perms::owner_all, error);
+  const bool is_new = fs::create_directories(options_.directory, error);
+  if (!error && is_new) fs::permissions(options_.directory, fs::perms::owner_all, error);
+  if (!error && !is_new && !exists && !fs::exists(options_.directory / "format") && !fs::is_empty(options_.directory, error)) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("{} is a folder with other things in it, not a store", options_.directory.string()),
+                 "give --store a folder of its own");
+  }
   if (error) {
     return Error(ErrorCode::Io, fmt::format("make {}: {}", options_.directory.string(), error.message()));
   }
@@ -343,6 +348,17 @@ Result<void> Store::load_or_make_meta() {
     return Error(ErrorCode::Corruption, fmt::format("{}: the model's family is missing", options_.directory.string()));
   }
   db_->family[static_cast<std::size_t>(Family::Model)] = model;
+  return access_ == Access::Write ? drop_other_models() : Result<void>(ok());
+}
+
+// What a rebuild left that ended between its steps.
+Result<void> Store::drop_other_models() {
+  for (auto*& handle : db_->owned) {
+    if (handle == nullptr || handle->GetName().rfind("model@", 0) != 0 || handle == db_->of(Family::Model)) continue;
+    const auto dropped = db_->db->DropColumnFamily(handle);
+    if (!dropped.ok()) return from_rocksdb(dropped, "drop a model that is not live");
+    db_->forget(handle);
+  }
   return ok();
 }
 
@@ -383,12 +399,8 @@ Result<void> Store::close() {
 }
 
 Result<void> Store::start_next_model() {
+  RESPOOL_TRY(drop_other_models());
   const std::string name = model_family(meta_.generation + 1);
-  if (auto* left = db_->named(name)) {
-    const auto dropped = db_->db->DropColumnFamily(left);
-    if (!dropped.ok()) return from_rocksdb(dropped, "drop an unfinished model");
-    db_->forget(left);
-  }
   rocksdb::ColumnFamilyHandle* made = nullptr;
   const auto status = db_->db->CreateColumnFamily(family_options(name), name, &made);
   if (!status.ok()) return from_rocksdb(status, "make the next model");

@@ -85,6 +85,7 @@ class Store {
   Result<void> check_format_file() const;
   Result<void> open_database();
   Result<void> load_or_make_meta();
+  Result<void> drop_other_models();
   void count(Family family) const;
 
   StoreOptions options_;

@@ -14,6 +14,7 @@ struct Piece {
   Shape shape = Shape::Unknown;
   std::size_t at = 0;
   std::size_t size = 0;
+  std::string_view name = {};  // of a member that is not known
 };
 
 // Walks JSON text by brackets and strings alone. Every step may find that the text breaks off.
@@ -154,6 +155,7 @@ class Cutter {
   void root_object() {
     const std::size_t begin = scan_.at();
     bool is_export = false;
+    bool is_message = false;
     scan_.object([&](std::string_view key) {
       if (key == "info" && scan_.peek() == '{') {
         is_export = true;
@@ -161,11 +163,19 @@ class Cutter {
       } else if (key == "messages" && scan_.peek() == '[') {
         is_export = true;
         scan_.array([this] { message(); });
+      } else if (key == "parts" && scan_.peek() == '[') {
+        is_message = true;
+        scan_.array([this] { piece(Shape::ExportPart); });
       } else {
-        piece(Shape::ExportOther);
+        piece(Shape::ExportOther, key);
       }
     });
-    if (is_export) return;
+    if (is_message) {
+      for (auto& each : pieces_) {
+        if (each.shape == Shape::ExportSession) each.shape = Shape::ExportMessage;
+      }
+    }
+    if (is_export || is_message) return;
     pieces_.clear();
     if (!scan_.broken()) pieces_.push_back({Shape::Unknown, begin, scan_.at() - begin});
     done_ = scan_.broken() ? begin : scan_.at();
@@ -197,18 +207,18 @@ class Cutter {
         is_message = true;
         scan_.array([this] { piece(Shape::ExportPart); });
       } else {
-        piece(Shape::ExportOther);
+        piece(Shape::ExportOther, key);
       }
     });
     return is_message;
   }
 
-  void piece(Shape shape) {
+  void piece(Shape shape, std::string_view name = {}) {
     scan_.skip_space();
     const std::size_t begin = scan_.at();
     scan_.value();
     if (scan_.broken()) return;
-    pieces_.push_back({shape, begin, scan_.at() - begin});
+    pieces_.push_back({shape, begin, scan_.at() - begin, name});
     done_ = scan_.at();
   }
 
@@ -236,14 +246,22 @@ Result<void> cut_document(std::string_view text, std::uint64_t place, const Fram
   const auto pieces = Cutter(text).cut();
   std::optional<std::int64_t> as_of;
   std::string session;
+  std::vector<std::optional<std::int64_t>> message_times;  // by piece: the message it belongs to
   for (const auto& piece : pieces) {
+    message_times.push_back(message_times.empty() ? std::nullopt : message_times.back());
     if (!is_state_shape(piece.shape)) continue;
     const Record record = decode_record(text.substr(piece.at, piece.size), piece.shape);
     if (record.latest_ms && (!as_of || *record.latest_ms > *as_of)) as_of = record.latest_ms;
     if (session.empty()) session = record.session;
+    if (piece.shape == Shape::ExportMessage) message_times.back() = record.time_ms;
   }
-  for (const auto& piece : pieces) {
-    Frame frame{.raw = text.substr(piece.at, piece.size), .place = place + piece.at, .shape = {}, .as_of_ms = {}, .session = {}};
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    Frame frame;
+    frame.raw = text.substr(piece.at, piece.size);
+    frame.place = place + piece.at;
+    frame.name = piece.name;
+    if (piece.shape == Shape::ExportPart) frame.time_ms = message_times[i];
     if (piece.shape != Shape::Unknown) frame.shape = piece.shape;
     if (is_state_shape(piece.shape)) frame.as_of_ms = as_of.value_or(0);
     if (piece.shape != Shape::Unknown) frame.session = session;

@@ -208,7 +208,10 @@ bool Framer::follow(std::string_view text) {
 }
 
 Result<void> Framer::emit(std::string_view raw, std::uint64_t place, std::optional<Shape> shape) {
-  Frame frame{.raw = raw, .place = place, .shape = shape, .as_of_ms = {}, .session = {}};
+  Frame frame;
+  frame.raw = raw;
+  frame.place = place;
+  frame.shape = shape;
   return sink_(frame);
 }
 

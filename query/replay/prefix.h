@@ -20,7 +20,7 @@ struct ReplayOptions {
 
 struct LeftOut {
   std::string what;    // a message id, or a part id
-  std::string reason;  // budget, compacted, reverted, reasoning, output_elided
+  std::string reason;  // budget, compacted, reverted, reasoning, outputs_elided, clipped
 };
 
 // A session's context as text, ready to stand before a prompt.

@@ -32,8 +32,8 @@ struct FileLine {
 struct PermissionLine {
   std::string session;
   fb::AskRowT ask;
-  std::string reply;  // also where only the tool's error tells
-  std::string by;     // user, or opencode where nobody could be asked
+  std::string reply;
+  std::string by;     // who answered; "" where nobody did
 };
 
 Result<std::vector<ToolLine>> list_tools(const StoreReader& reader,

@@ -13,7 +13,7 @@ struct SessionLine {
   SessionEntry entry;
   std::vector<std::string> origins;
   std::string forked_from;                  // the session whose steps it copied, "" where none
-  std::string state;                        // alive, gone, dead, unknown
+  std::string state;                        // alive, gone, dead, unknown; "moved" comes with bindings
   std::uint64_t events = 0;
   bool complete = false;
   fb::UsageRowT tree;                       // with its child sessions

@@ -30,15 +30,19 @@ class TranscriptReader {
     transcript_.session = facts_->session.id;
     transcript_.directory = facts_->session.directory;
     transcript_.title = facts_->session.title;
-    RESPOOL_TRY(add_prompts());
+    prompts_ = shown_prompts();
     const auto order = message_order(*facts_);
     RESPOOL_TRY(check_point(order));
     for (const auto& ordered : order) {
       const bool is_point = *ordered.id == point_->message;
       if (is_point && point_->before) break;
+      RESPOOL_TRY(add_prompts_until(first_seen(ordered)));
       reverted_ |= *ordered.id == facts_->session.revert_message && facts_->session.revert_part.empty();
       RESPOOL_TRY(add_message(ordered));
-      if (is_point) break;
+      if (is_point) return std::move(transcript_);
+    }
+    if (point_->message.empty()) {
+      RESPOOL_TRY(add_prompts_until(INT64_MAX));
     }
     return std::move(transcript_);
   }
@@ -54,12 +58,29 @@ class TranscriptReader {
   }
 
   // Prompts given beside a source that shows none. Where a source does show them, those count.
-  Result<void> add_prompts() {
+  std::vector<const fb::PromptRowT*> shown_prompts() const {
+    std::vector<const fb::PromptRowT*> prompts;
     const bool shown = std::any_of(facts_->messages.begin(), facts_->messages.end(), [](const auto& entry) {
       return entry.second.row && is_live(*entry.second.row) && entry.second.row->role == "user";
     });
-    if (shown) return ok();
-    for (const auto& [id, prompt] : facts_->prompts) {
+    if (shown) return prompts;
+    for (const auto& [id, prompt] : facts_->prompts) prompts.push_back(&prompt);  // ids sort by time
+    return prompts;
+  }
+
+  // When a message's first line came: a prompt carries the time of its run's first line.
+  static std::int64_t first_seen(const OrderedMessage& ordered) {
+    std::optional<std::int64_t> first;
+    for (const auto& [id, part] : ordered.message->parts) {
+      if (part.line_ms && (!first || *part.line_ms < *first)) first = *part.line_ms;
+    }
+    return first.value_or(ordered.time_ms);
+  }
+
+  // Adds the prompts of runs that had begun by `time_ms`.
+  Result<void> add_prompts_until(std::int64_t time_ms) {
+    for (; next_prompt_ < prompts_.size() && prompts_[next_prompt_]->time_ms.value_or(0) <= time_ms; ++next_prompt_) {
+      const auto& prompt = *prompts_[next_prompt_];
       TranscriptItem item;
       item.role = "user";
       item.kind = "text";
@@ -141,6 +162,8 @@ class TranscriptReader {
   const SessionFacts* facts_;
   const Point* point_;
   Transcript transcript_;
+  std::vector<const fb::PromptRowT*> prompts_;
+  std::size_t next_prompt_ = 0;
   bool reverted_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "schema/opencode/json_reader.h"
+#include "schema/opencode/json_text.h"
 #include "schema/opencode/record.h"
 
 namespace respool {
@@ -17,7 +18,7 @@ void walk(Value& value, Visit&& visit) {
 
 void read_state(Value& value, Content& content) {
   walk(value, [&](std::string_view key, Value field) {
-    if (key == "input") content.input = json::raw_json(field);
+    if (key == "input") content.input = minify_json(json::raw_json(field));
     if (key == "output") content.output = json::text(field);
     if (key == "error") content.error = json::text(field);
   });

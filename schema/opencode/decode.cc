@@ -184,7 +184,12 @@ Record decode_line(std::string_view raw) {
   record.time_ms = record.shape == Shape::RunLine || all->timestamp ? all->timestamp : all->body_time;
   take_notes(record, all->notes, json.repaired());
   if (!record.time_ms) record.time_ms = record.latest_ms;
-  if (all->notes.broken && record.wire_type.empty()) record.shape = Shape::Malformed;
+  if (all->notes.broken && record.wire_type.empty()) {
+    // Nothing tells what it was meant to be: whoever reads it again by its shape must find no more.
+    Record unreadable = malformed();
+    unreadable.session = record.session;
+    return unreadable;
+  }
   if (record.shape == Shape::RunLine && all->has_part) all->part.line_ms = record.time_ms;
   set_body(record, *all);
   return record;

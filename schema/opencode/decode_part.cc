@@ -6,6 +6,7 @@
 
 #include "schema/digest.h"
 #include "schema/money.h"
+#include "schema/opencode/json_text.h"
 
 namespace respool::decode_detail {
 namespace {
@@ -94,7 +95,7 @@ void read_patch_text(std::string_view text, std::vector<std::unique_ptr<fb::File
 void read_input(Value& value, fb::PartRowT& part, ToolInput& input, Notes& notes) {
   auto object = object_of(value);
   if (!object) {
-    part.input_digest = to_hex(as_bytes(sha256(json::minify(json::raw_json(value)))));
+    part.input_digest = to_hex(as_bytes(sha256(minify_json(json::raw_json(value)))));
     return;
   }
   std::string_view raw;
@@ -102,7 +103,7 @@ void read_input(Value& value, fb::PartRowT& part, ToolInput& input, Notes& notes
     notes.broken = true;
     return;
   }
-  part.input_digest = to_hex(as_bytes(sha256(json::minify(raw))));
+  part.input_digest = to_hex(as_bytes(sha256(minify_json(raw))));
   if (object->reset().error()) return;
   walk(*object, notes, [&](std::string_view key, Value field) {
     if (key == "filePath" || key == "file_path") {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "schema/opencode/json_text.h"
 #include "schema/opencode/utf8.h"
 #include "schema/time.h"
 
@@ -231,21 +232,13 @@ std::uint64_t unescaped_bytes(std::string_view raw) {
   return bytes;
 }
 
-std::string minify(std::string_view raw) {
-  std::string compact;
-  compact.reserve(raw.size());
-  bool in_string = false;
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    const char c = raw[i];
-    if (!in_string && is_space(c)) continue;
-    compact.push_back(c);
-    if (in_string && c == '\\' && i + 1 < raw.size()) {
-      compact.push_back(raw[++i]);
-    } else if (c == '"') {
-      in_string = !in_string;
-    }
-  }
-  return compact;
+}  // namespace respool::json
+
+namespace respool {
+
+bool is_valid_json(std::string_view text) {
+  simdjson::dom::parser parser;
+  return parser.parse(text.data(), text.size()).error() == simdjson::SUCCESS;
 }
 
-}  // namespace respool::json
+}  // namespace respool

@@ -87,7 +87,5 @@ std::string_view raw_json(Value& value);
 std::string unescape(std::string_view raw);
 // How many bytes unescape(raw) would have.
 std::uint64_t unescaped_bytes(std::string_view raw);
-// The same JSON without white space between tokens.
-std::string minify(std::string_view raw);
 
 }  // namespace respool::json

@@ -48,4 +48,21 @@ std::string json_string(std::string_view text) {
   return out;
 }
 
+std::string minify_json(std::string_view raw) {
+  std::string compact;
+  compact.reserve(raw.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const char c = raw[i];
+    if (!in_string && (c == ' ' || c == '\n' || c == '\r' || c == '\t')) continue;
+    compact.push_back(c);
+    if (in_string && c == '\\' && i + 1 < raw.size()) {
+      compact.push_back(raw[++i]);
+    } else if (c == '"') {
+      in_string = !in_string;
+    }
+  }
+  return compact;
+}
+
 }  // namespace respool

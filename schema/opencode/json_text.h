@@ -10,4 +10,10 @@ namespace respool {
 std::string json_string(std::string_view text);
 void append_json_string(std::string& out, std::string_view text);
 
+// The same JSON without white space between tokens.
+std::string minify_json(std::string_view raw);
+
+// True where `text` is one JSON value throughout.
+bool is_valid_json(std::string_view text);
+
 }  // namespace respool

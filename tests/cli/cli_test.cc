@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <simdjson.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -254,6 +255,89 @@ TEST_CASE("on a pseudo-terminal tables fit its width", "[cli]") {
   const auto lines = lines_of(out);
   REQUIRE(lines.size() == 2);
   for (const auto& line : lines) CHECK(line.size() <= 61);
+}
+
+TEST_CASE("output that cannot be written is a failure, not a success", "[cli]") {
+  const Home home;
+  home.run({"ingest", data_path("captures/1.18.33/serve/tools-edit/event.sse").string()});
+  for (const std::string command : {"sessions", "events"}) {
+    INFO(command);
+    const std::string line = "HOME='" + home.path().string() + "' '" RESPOOL_BINARY "' " + command + " --json > /dev/full 2>/dev/null";
+    CHECK(WEXITSTATUS(std::system(line.c_str())) == 3);
+  }
+}
+
+TEST_CASE("the first interrupt ends an ingest that waits, and keeps what it had", "[cli]") {
+  const Home home;
+  int input[2];
+  REQUIRE(::pipe(input) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::setenv("HOME", home.path().c_str(), 1);
+    ::dup2(input[0], STDIN_FILENO);
+    ::close(input[0]);
+    ::close(input[1]);
+    ::execl(RESPOOL_BINARY, RESPOOL_BINARY, "ingest", "--quiet", "-", nullptr);
+    ::_exit(127);
+  }
+  ::close(input[0]);
+  const std::string bytes = read_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"));
+  REQUIRE(::write(input[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  // The pipe is empty once it was read: only then is the child waiting.
+  int unread = 1;
+  while (unread > 0) REQUIRE(::ioctl(input[1], FIONREAD, &unread) == 0);
+
+  // The end of the input frees a child that the interrupt caught between its check and its read.
+  ::kill(child, SIGINT);
+  ::close(input[1]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  CHECK(lines_of(home.run({"events", "--raw"}).out) == delivered_lines(bytes));
+}
+
+TEST_CASE("a folder with other things in it is not taken for a store", "[cli]") {
+  const Home home;
+  write_file(home.path() / "mine.txt", "mine");
+  const auto before = fs::status(home.path()).permissions();
+
+  const auto result = home.run({"ingest", kPlain, "--store", home.path().string()});
+
+  CHECK(result.exit_code == 2);
+  CHECK(fs::status(home.path()).permissions() == before);
+}
+
+TEST_CASE("a database is refused, not read as text", "[cli]") {
+  const Home home;
+  write_file(home.path() / "opencode.db", corpus_file("opencode.db"));
+
+  const auto result = home.run({"ingest", "opencode.db"});
+
+  CHECK(result.exit_code == 3);
+  CHECK(result.err.find("database") != std::string::npos);
+  CHECK(home.run({"events"}).out.empty());
+}
+
+TEST_CASE("events can embed what was delivered, one line each", "[cli]") {
+  const Home home;
+  home.run({"ingest", data_path("captures/1.18.33/store/export-tools.json").string()});
+  home.run({"ingest", "-"}, "{\"type\":\"text\",\"timestamp\":1,\"sessionID\":\"ses_1\",\"a\":\"\tb\"}\n");
+
+  const auto result = home.run({"events", "--json", "--embed"});
+
+  for (const auto& line : lines_of(result.out)) CHECK(is_json(line));
+  CHECK(result.out.find("\"raw\":{\"id\":") != std::string::npos);
+}
+
+TEST_CASE("flags before the command and bad numbers are understood", "[cli]") {
+  const Home home;
+  CHECK(home.run({"--store", "elsewhere", "sesions"}).err.find("did you mean \"sessions\"") != std::string::npos);
+  CHECK(home.run({"--store", "elsewhere", "sessions", "--help"}).out.starts_with("List sessions"));
+  CHECK(home.run({"sessions", "--wait", "abc"}).exit_code == 2);
+  CHECK(home.run({"sessions", "--limit", "-1"}).exit_code == 2);
 }
 
 TEST_CASE("colour is there only where it is wanted", "[cli]") {

@@ -21,7 +21,7 @@ struct Verdict {
 Verdict verdict(const fs::path& directory) {
   const auto seal = verify_seal(directory);
   if (!seal) return {false, seal.error().message()};
-  if (seal.value()) return {false, seal.value()->what};
+  if (seal.value().damage) return {false, seal.value().damage->what};
   const auto store = Store::open({.directory = directory, .host = "test-host", .purpose = "test"}, Access::Read);
   if (!store) return {false, store.error().message()};
   const auto report = verify_store(*store.value(), std::nullopt);

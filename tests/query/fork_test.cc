@@ -93,6 +93,7 @@ TEST_CASE("two forks without their origin count once, and the origin takes the s
   for (const auto& part : doubled.parts) rename(part, part.substr(0, part.size() - 2) + "Oo");
   store.ingest(origin);
 
+  CHECK(damage_of(store.store()) == "");
   CHECK(total(store).usage.cost_nanos == fork.sum.cost_nanos);
   CHECK(total(store).usage.copied_steps == 2 * fork.sum.steps);
   CHECK(line_of(store, "ses_the_origin").entry.totals.usage->cost_nanos == fork.sum.cost_nanos);

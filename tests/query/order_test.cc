@@ -82,6 +82,7 @@ TEST_CASE("any order, repetition and split of a session's observations folds to 
       const std::string dump = dump_model(shuffled.reader());
       INFO(first_difference(expected, dump));
       CHECK((dump == expected));
+      CHECK(damage_of(shuffled.store()) == "");
     }
   }
 }
@@ -121,6 +122,7 @@ TEST_CASE("a rebuild changes nothing, byte for byte", "[engine][model]") {
 
   check(rebuild_model(store.store()));
 
+  CHECK(damage_of(store.store()) == "");
   CHECK(store.store().meta().generation == generation + 1);
   CHECK((rows() == before));
 }

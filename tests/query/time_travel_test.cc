@@ -134,7 +134,11 @@ TEST_CASE("a state file at a time shows the messages made by then", "[query][tim
   const auto early = value(store.reader().facts_at(store.number(session), point));
 
   std::size_t live = 0;
-  for (const auto& [id, message] : early.messages) live += message.row ? 1 : 0;
+  for (const auto& [id, message] : early.messages) {
+    live += message.row ? 1 : 0;
+    // What a user wrote states no time of its own: it counts from its message on.
+    if (message.row && message.row->role == "user") CHECK_FALSE(message.parts.empty());
+  }
   CHECK(live == times.size() / 2 + 1);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/integrity/verify.h"
 #include "engine/model/model_rows.h"
 #include "engine/storage/keys.h"
 #include "schema/digest.h"
@@ -99,6 +100,12 @@ void TempStore::close() {
 }
 
 void TempStore::reopen() { store_ = value(Store::open(options_for(dir_.path()), Access::Write)); }
+
+std::string damage_of(const Store& store) {
+  std::string text;
+  for (const auto& damage : value(verify_store(store, std::nullopt)).damages) text += damage.stream + ": " + damage.what + "\n";
+  return text;
+}
 
 std::string dump_facts(const SessionFacts& facts) {
   std::string dump = fmt::format("session {} {}\n", facts.name.text, dump_row(facts.session));

@@ -57,6 +57,9 @@ class TempStore {
 
 IngestOptions test_options();
 
+// What a full check of the store finds wrong: "" where it is whole.
+std::string damage_of(const Store& store);
+
 // Everything the model says but for pointers into the log: equal texts, equal models.
 std::string dump_model(const StoreReader& reader);
 // The facts of one session, pointers left out.

@@ -65,9 +65,9 @@ std::string joined(const std::vector<std::string>& texts) {
 }  // namespace
 
 Result<ExitCode> run_tools(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
-  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto lines,
               list_tools(StoreReader(*store), filter, arguments.value("tool"), arguments.value("outcome"), context.here()));
   Table table({"STARTED", "TOOL", "OUTCOME", "EXIT", "SESSION", "TITLE"});
@@ -89,9 +89,9 @@ Result<ExitCode> run_tools(const Arguments& arguments, Context& context) {
 }
 
 Result<ExitCode> run_files(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
-  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto lines, list_files(StoreReader(*store), filter, context.here()));
   Table table({"TIME", "ACTION", "TOOL", "OUTCOME", "SESSION", "PATH"});
   for (const auto& line : lines) {
@@ -116,9 +116,9 @@ Result<ExitCode> run_files(const Arguments& arguments, Context& context) {
 }
 
 Result<ExitCode> run_permissions(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
-  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto lines, list_permissions(StoreReader(*store), filter, context.here()));
   Table table({"ASKED", "PERMISSION", "REPLY", "SESSION", "PATTERNS"});
   for (const auto& line : lines) {
@@ -133,9 +133,9 @@ Result<ExitCode> run_permissions(const Arguments& arguments, Context& context) {
 }
 
 Result<ExitCode> run_gaps(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
-  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto lines, list_gaps(StoreReader(*store), filter, context.here()));
   Table table({"KIND", "SESSION", "WHERE", "DETAIL"});
   for (const auto& line : lines) {

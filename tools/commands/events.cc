@@ -79,8 +79,8 @@ class EventPrinter {
         .known_text("host", event.header.host)
         .text("commitment", commitment_hex(event));
     if (!is_valid_utf8(event.raw)) return json.text("raw_base64", base64(event.raw)).str();
-    const bool embeddable = embed_ && event.shape() != Shape::Malformed && event.shape() != Shape::Talk;
-    return embeddable ? json.raw("raw", event.raw).str() : json.text("raw", event.raw).str();
+    if (embed_ && is_valid_json(event.raw)) return json.raw("raw", minify_json(event.raw)).str();
+    return json.text("raw", event.raw).str();
   }
 
   const ReadView* view_;

@@ -15,6 +15,7 @@
 #include "ingest/ingester.h"
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
+#include "tools/output/table.h"
 
 namespace respool {
 namespace {
@@ -59,6 +60,16 @@ class Progress {
   std::chrono::steady_clock::time_point last_;
 };
 
+// A database is no recording: its pages would only fill the log with noise.
+Result<void> refuse_database(int file, const std::string& path) {
+  constexpr std::string_view kMagic = "SQLite format 3";
+  std::string beginning(kMagic.size(), '\0');
+  if (::pread(file, beginning.data(), beginning.size(), 0) < 0 || beginning != kMagic) return ok();
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("{} is a database, which this build does not read yet", path),
+               "opencode export SESSION | respool ingest -");
+}
+
 Result<void> ingest_path(Ingester& ingester, const std::string& path) {
   const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
@@ -69,6 +80,7 @@ Result<void> ingest_path(Ingester& ingester, const std::string& path) {
   if (S_ISDIR(info.st_mode)) {
     return Error(ErrorCode::InvalidArgument, fmt::format("{} is a folder", path), "name the files in it");
   }
+  RESPOOL_TRY(refuse_database(file.get(), path));
   return ingester.read(file.get(), path == "-" ? "stdin" : path);
 }
 
@@ -88,9 +100,9 @@ void print_counts(const Context& context, const IngestCounts& counts, double sec
     return;
   }
   if (context.quiet()) return;
-  fmt::print("{} observations of {} sessions: {} appended, {} known already\n",
-             counts.observations,
-             counts.sessions.size(),
+  fmt::print("{} of {}: {} appended, {} known already\n",
+             counted(counts.observations, "observation"),
+             counted(counts.sessions.size(), "session"),
              counts.appended,
              counts.duplicates);
   if (counts.unknown > 0) fmt::print("{} of unknown types are kept; \"respool gaps\" lists them\n", counts.unknown);
@@ -134,13 +146,11 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   print_counts(context, counts, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (!counts.first_damage.empty()) {
     fmt::print(stderr,
-               "respool: {} damaged record{} kept as {}; the first: {}\n",
-               counts.malformed,
-               counts.malformed == 1 ? "" : "s",
-               counts.malformed == 1 ? "it is" : "they are",
+               "respool: {} kept as delivered; the first: {}\n",
+               counted(counts.malformed, "damaged record"),
                counts.first_damage);
   }
-  if (counts.interrupted) return ExitCode::Interrupted;
+  if (counts.interrupted || stop_requested()) return ExitCode::Interrupted;
   if (failed) return ExitCode::Failed;
   return counts.malformed > 0 ? ExitCode::No : ExitCode::Done;
 }

@@ -49,9 +49,9 @@ std::string session_json(const SessionLine& line) {
 }  // namespace
 
 Result<ExitCode> run_sessions(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
-  RESPOOL_TRY(auto filter, context.filter(arguments, arguments.value("SESSION")));
   const StoreReader reader(*store);
   const std::string state = arguments.value("state");
   const std::size_t limit = filter.limit;
@@ -81,9 +81,9 @@ Result<ExitCode> run_sessions(const Arguments& arguments, Context& context) {
 }
 
 Result<ExitCode> run_lineage(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
-  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto edges, list_lineage(StoreReader(*store), filter, context.here()));
   Table table({"FROM", "TO", "KIND", "CERTAINTY"});
   for (const auto& edge : edges) {

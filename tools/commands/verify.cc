@@ -7,6 +7,7 @@
 #include "tools/context.h"
 #include "tools/heads_file.h"
 #include "tools/output/json_writer.h"
+#include "tools/output/table.h"
 
 namespace respool {
 namespace {
@@ -48,8 +49,8 @@ Result<void> compare_heads(const ReadView& view, const std::string& path, std::v
 
 Result<ExitCode> run_verify(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(const auto seal, verify_seal(context.store_directory()));
-  if (seal) {
-    print_damage(context, *seal);
+  if (seal.damage) {
+    print_damage(context, *seal.damage);
     return ExitCode::No;
   }
   auto opened = context.open_for_reading();
@@ -70,7 +71,8 @@ Result<ExitCode> run_verify(const Arguments& arguments, Context& context) {
   }
   for (const auto& damage : report.damages) print_damage(context, damage);
   if (!report.damages.empty()) return ExitCode::No;
-  context.remark(fmt::format("{} events in {} streams are whole", report.events, report.heads.size()));
+  context.remark(fmt::format("{} in {} are whole", counted(report.events, "event"), counted(report.heads.size(), "stream")));
+  if (!seal.sealed) context.remark("The store is not sealed: a writer is active or did not close, so its files were not compared.");
   return ExitCode::Done;
 }
 
@@ -79,7 +81,7 @@ Result<ExitCode> run_rebuild(const Arguments&, Context& context) {
   RESPOOL_TRY(rebuild_model(*store));
   RESPOOL_TRY(const auto last, last_position(store->view()));
   RESPOOL_TRY(store->close());
-  context.remark(fmt::format("folded {} events again", last.value));
+  context.remark(fmt::format("folded {} again", counted(last.value, "event")));
   return ExitCode::Done;
 }
 

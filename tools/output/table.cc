@@ -69,6 +69,10 @@ std::string short_time(std::int64_t time_ms) {
   return text.substr(0, 16) + "Z";
 }
 
+std::string counted(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 std::string dollars(std::int64_t nanos) {
   return fmt::format("${}", nanos_to_decimal(nanos));
 }

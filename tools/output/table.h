@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace respool {
@@ -20,6 +22,8 @@ class Table {
 
 // "2026-11-30 20:30" of this machine's zone would differ by machine: UTC, with its Z.
 std::string short_time(std::int64_t time_ms);
+// "1 event", "2 events"
+std::string counted(std::uint64_t number, std::string_view noun);
 // "$0.0497"
 std::string dollars(std::int64_t nanos);
 
