@@ -340,6 +340,16 @@ TEST_CASE("flags before the command and bad numbers are understood", "[cli]") {
   CHECK(home.run({"sessions", "--limit", "-1"}).exit_code == 2);
 }
 
+TEST_CASE("bench measures a file of the user's and leaves no store behind", "[cli]") {
+  const Home home;
+
+  const auto result = home.run({"bench", data_path("captures/1.18.33/serve/tools-edit/event.sse").string(), "--seconds", "0", "--json"});
+
+  CHECK(result.exit_code == 0);
+  CHECK(lines_of(result.out).size() == 5);
+  CHECK_FALSE(fs::exists(home.path() / ".local/share/respool"));
+}
+
 TEST_CASE("colour is there only where it is wanted", "[cli]") {
   const Home home;
   home.run({"ingest", kPlain});

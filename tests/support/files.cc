@@ -7,7 +7,8 @@
 #include <stdexcept>
 
 #include <stdlib.h>
-#include <zstd.h>
+
+#include "bench/corpus/corpus.h"
 
 namespace respool::test {
 
@@ -35,13 +36,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
 }
 
 std::string corpus_file(const std::string& name) {
-  const std::string packed = read_file(data_path("corpus/" + name + ".zst"));
-  const auto size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  std::string bytes(size, '\0');
-  const auto got = ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size());
-  if (ZSTD_isError(got) != 0) throw std::runtime_error("cannot unpack " + name);
-  bytes.resize(got);
-  return bytes;
+  return bench::unpack(data_path("corpus/" + name + ".zst").string());
 }
 
 fs::path data_path(const std::string& relative) { return fs::path(RESPOOL_TEST_DATA) / relative; }

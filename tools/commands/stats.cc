@@ -64,8 +64,4 @@ Result<ExitCode> run_man(const Arguments&, Context&) {
   return ExitCode::Done;
 }
 
-Result<ExitCode> run_bench(const Arguments&, Context&) {
-  return Error(ErrorCode::InvalidArgument, "not yet");
-}
-
 }  // namespace respool

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <filesystem>
+
+#include <benchmark/benchmark.h>
+#include <stdlib.h>
+
+#include "bench/corpus/corpus.h"
+#include "engine/model/recorder.h"
+#include "ingest/ingester.h"
+#include "query/replay/prefix.h"
+#include "query/views/session_view.h"
+#include "query/views/usage_view.h"
+
+// What an answer costs on a store that holds the corpus, opened once.
+namespace respool::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kNow = 1'796'100'000'000;
+
+// A closed store with the corpus in it, and a reader of it.
+class FilledStore {
+ public:
+  explicit FilledStore(const char* name) {
+    std::string pattern = (fs::temp_directory_path() / "respool-bench-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    if (const auto filled = fill(name); !filled) error_ = filled.error().message();
+  }
+  ~FilledStore() {
+    store_.reset();
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  FilledStore(const FilledStore&) = delete;
+  FilledStore& operator=(const FilledStore&) = delete;
+
+  const Store& store() const { return *store_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  Result<void> fill(const char* name) {
+    const StoreOptions options{.directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = kNow};
+    RESPOOL_TRY(store_, Store::open(options, Access::Write));
+    std::string bytes;
+    for (const auto& event : corpus(name).events) bytes += event + "\n";
+    RESPOOL_TRY(const auto recorder, Recorder::open(*store_));
+    IngestOptions ingest;
+    ingest.now_ms = [] { return kNow; };
+    Ingester ingester(*recorder, ingest);
+    RESPOOL_TRY(ingester.read_bytes(bytes, "bench"));
+    RESPOOL_TRY(recorder->finish());
+    RESPOOL_TRY(store_->close());
+    RESPOOL_TRY(store_, Store::open(options, Access::Read));
+    return ok();
+  }
+
+  fs::path path_;
+  std::unique_ptr<Store> store_;
+  std::string error_;
+};
+
+void BM_Usage(benchmark::State& state, const char* name) {
+  const FilledStore filled(name);
+  if (!filled.error().empty()) return state.SkipWithError(filled.error().c_str());
+  const StoreReader reader(filled.store());
+  const auto zone = Zone::find("UTC");
+  for (auto _ : state) {
+    const auto answer = usage(reader, {UsageKey::Day, UsageKey::Model}, {}, zone.value(), nullptr, "");
+    if (!answer) return state.SkipWithError(answer.error().message().c_str());
+  }
+}
+
+void BM_Sessions(benchmark::State& state, const char* name) {
+  const FilledStore filled(name);
+  if (!filled.error().empty()) return state.SkipWithError(filled.error().c_str());
+  const StoreReader reader(filled.store());
+  for (auto _ : state) {
+    const auto lines = list_sessions(reader, {}, {"", "bench"});
+    if (!lines) return state.SkipWithError(lines.error().message().c_str());
+  }
+}
+
+// The session with the most steps; bytes are those of its transcript.
+void BM_Replay(benchmark::State& state, const char* name) {
+  const FilledStore filled(name);
+  if (!filled.error().empty()) return state.SkipWithError(filled.error().c_str());
+  const StoreReader reader(filled.store());
+  const auto sessions = reader.sessions();
+  if (!sessions || sessions.value().empty()) return state.SkipWithError("no sessions");
+  const auto& largest = *std::max_element(sessions.value().begin(), sessions.value().end(), [](const auto& a, const auto& b) {
+    return a.totals.usage->steps < b.totals.usage->steps;
+  });
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    const auto transcript = read_transcript(reader, largest.number, {});
+    if (!transcript) return state.SkipWithError(transcript.error().message().c_str());
+    bytes = 0;
+    for (const auto& item : transcript.value().items) bytes += item.text.size() + item.input.size();
+    benchmark::DoNotOptimize(render_replay(transcript.value(), {}));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+}
+
+#define RESPOOL_BENCH(function)                                                                 \
+  BENCHMARK_CAPTURE(function, small, "small")->Unit(benchmark::kMicrosecond);                   \
+  BENCHMARK_CAPTURE(function, mixed, "mixed")->Unit(benchmark::kMicrosecond);                   \
+  BENCHMARK_CAPTURE(function, recorded, "recorded")->Unit(benchmark::kMicrosecond)
+
+RESPOOL_BENCH(BM_Usage);
+RESPOOL_BENCH(BM_Sessions);
+RESPOOL_BENCH(BM_Replay);
+
+}  // namespace
+}  // namespace respool::bench
