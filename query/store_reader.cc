@@ -131,8 +131,20 @@ Result<SessionFacts> StoreReader::facts(SessionNumber number) const {
 }
 
 Result<SessionFacts> StoreReader::facts_at(SessionNumber number, const Point& point) const {
-  if (point.until.position || point.until.time_ms) return fold_session(view_, number, point.until);
+  if (point.until.position || point.until.time_ms || point.until.origin) return fold_session(view_, number, point.until);
   return facts(number);
+}
+
+Result<OriginNumber> StoreReader::find_origin(const std::string& text) const {
+  RowCursor rows = view_.scan_prefix(Family::Index, keys::origin_name(text));
+  if (!rows.valid()) {
+    RESPOOL_TRY(rows.finish());
+    return Error(ErrorCode::NotFound, fmt::format("no origin starts with \"{}\"", text), "respool sessions --json lists them");
+  }
+  const OriginNumber number{keys::decode_number(rows.value()).value_or(0)};
+  rows.next();
+  if (rows.valid()) return Error(ErrorCode::Ambiguous, fmt::format("more than one origin starts with \"{}\"", text), "give more of the id");
+  return number;
 }
 
 Result<std::vector<fb::StepRowT>> StoreReader::steps(SessionNumber number) const {

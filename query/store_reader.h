@@ -53,6 +53,8 @@ class StoreReader {
   // The session that `text` names: an id, an unambiguous prefix of one, "@last" (the newest root
   // session of `directory`) or "@last:any" (of all).
   Result<SessionEntry> find(const std::string& text, const std::string& directory) const;
+  // The origin whose id starts so.
+  Result<OriginNumber> find_origin(const std::string& text) const;
   Result<std::optional<SessionNumber>> number_of(const std::string& id) const;
 
   Result<SessionFacts> facts(SessionNumber number) const;

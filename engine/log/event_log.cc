@@ -83,9 +83,22 @@ Result<EventLog> EventLog::open(Store& store) {
   return log;
 }
 
+const ReadView& EventLog::view() {
+  if (!view_) view_.emplace(store_->view());
+  return *view_;
+}
+
+std::string EventLog::next_salt() {
+  constexpr std::size_t kSaltsAtOnce = 256;
+  if (salts_.empty()) salts_ = random_bytes(kSaltsAtOnce * kSaltBytes);
+  std::string salt = salts_.substr(salts_.size() - kSaltBytes);
+  salts_.resize(salts_.size() - kSaltBytes);
+  return salt;
+}
+
 Result<SessionNumber> EventLog::session_number(const StreamName& name, WriteUnit& unit) {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
-  RESPOOL_TRY(const auto found, find_stream(store_->view(), name));
+  RESPOOL_TRY(const auto found, find_stream(view(), name));
   if (found) return names_.emplace(name, *found).first->second;
   const SessionNumber made{++sessions_};
   unit.put(Family::Index, keys::stream_name(name), keys::encode_number(made.value));
@@ -99,7 +112,7 @@ Result<SessionNumber> EventLog::session_number(const StreamName& name, WriteUnit
 Result<EventLog::Head*> EventLog::head_of(const StreamName& name, SessionNumber session) {
   const auto known = heads_.find(session.value);
   if (known != heads_.end()) return &known->second;
-  RESPOOL_TRY(const auto stored, store_->view().get(Family::Index, keys::head(session, own_origin_)));
+  RESPOOL_TRY(const auto stored, view().get(Family::Index, keys::head(session, own_origin_)));
   Head head;
   if (stored) {
     RESPOOL_TRY(head.row, decode<fb::StreamHeadT>(*stored, fmt::format("head of stream {}", session.value)));
@@ -123,7 +136,7 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   const std::string key = keys::delivery(session, delivery_key(observation, raw_digest));
   Appended at{.duplicate = true, .session = session, .origin = own_origin_, .event = {}, .position = {}};
   if (!pending_deliveries_.insert(key).second) return at;
-  RESPOOL_TRY(const auto delivered, store_->view().get(Family::Index, key));
+  RESPOOL_TRY(const auto delivered, view().get(Family::Index, key));
   if (delivered) {
     pending_deliveries_.erase(key);
     return at;
@@ -134,6 +147,7 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   at.event = {++head->row.events};
   at.position = {++position_};
   head->row.raw_bytes += observation.raw.size();
+  head->dirty = true;
 
   fb::EventHeaderT header;
   header.shape = static_cast<std::uint8_t>(observation.shape);
@@ -147,7 +161,7 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   header.position = at.position.value;
   header.recording = observation.recording;
   header.place = observation.place;
-  const std::string salt = random_bytes(kSaltBytes);
+  const std::string salt = next_salt();
   assign(header.salt, salt);
   const Sha256 chain = chain_next(bytes_of(head->row.chain), header, commitment_of(salt, raw_digest));
   assign(header.chain, as_bytes(chain));
@@ -156,7 +170,6 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   RESPOOL_TRY(stage_event(observation, header, at, unit));
   unit.put(Family::Index, key, keys::encode_number(at.event.value));
   unit.put(Family::Index, keys::position(at.position), keys::encode_location({session, own_origin_, at.event}));
-  unit.put(Family::Index, keys::head(session, own_origin_), encode(head->row));
   return at;
 }
 
@@ -193,7 +206,18 @@ Result<std::uint32_t> EventLog::add_recording(const fb::RecordingT& recording, W
   return number;
 }
 
-void EventLog::committed() { pending_deliveries_.clear(); }
+void EventLog::stage_heads(WriteUnit& unit) {
+  for (auto& [session, head] : heads_) {
+    if (!head.dirty) continue;
+    unit.put(Family::Index, keys::head({session}, own_origin_), encode(head.row));
+    head.dirty = false;
+  }
+}
+
+void EventLog::committed() {
+  pending_deliveries_.clear();
+  view_.reset();
+}
 
 // ---------------------------------------------------------------- reading
 

@@ -42,6 +42,8 @@ class EventLog {
   Result<Appended> append(const Observation& observation, WriteUnit& unit);
   // Stages a recording's row and gives its number.
   Result<std::uint32_t> add_recording(const fb::RecordingT& recording, WriteUnit& unit);
+  // Stages the heads of the streams appended to; the last thing before the unit is committed.
+  void stage_heads(WriteUnit& unit);
   void committed();
 
   LogPosition last_position() const { return {position_}; }
@@ -53,6 +55,8 @@ class EventLog {
   };
 
   explicit EventLog(Store& store) : store_(&store) {}
+  const ReadView& view();
+  std::string next_salt();
   Result<SessionNumber> session_number(const StreamName& name, WriteUnit& unit);
   Result<Head*> head_of(const StreamName& name, SessionNumber session);
   std::string delivery_key(const Observation& observation, const Sha256& raw_digest) const;
@@ -66,6 +70,8 @@ class EventLog {
   std::map<StreamName, SessionNumber> names_;
   std::unordered_map<std::uint64_t, Head> heads_;          // by session number, own origin
   std::unordered_set<std::string> pending_deliveries_;     // keys staged, not yet committed
+  std::optional<ReadView> view_;                           // what was committed when the batch began
+  std::string salts_;                                      // random bytes not used yet
 };
 
 // ---------------------------------------------------------------- reading

@@ -27,6 +27,7 @@ EventContext context_of(const Observation& observation, const Appended& at) {
 // message and part of it counts from its own.
 bool counts_at(const StoredEvent& event, const FoldUntil& until) {
   if (until.position && event.position() > *until.position) return false;
+  if (until.origin && event.origin != *until.origin) return false;
   if (!until.time_ms || !event.header.time_ms) return true;
   return *event.header.time_ms <= *until.time_ms;
 }
@@ -69,6 +70,7 @@ Result<void> Recorder::write_batch(bool settle) {
     RESPOOL_TRY(model_.stage(log_.last_position(), settle, unit_));
     settled_ = settle;
   }
+  log_.stage_heads(unit_);
   if (!unit_.empty()) {
     RESPOOL_TRY(store_->commit(unit_, Durability::Buffered));
   }

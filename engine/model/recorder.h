@@ -50,6 +50,7 @@ Result<fb::CheckpointT> read_checkpoint(const ReadView& view);
 struct FoldUntil {
   std::optional<LogPosition> position;   // what the store had recorded by then
   std::optional<std::int64_t> time_ms;   // what the session was then, by the events' own times
+  std::optional<OriginNumber> origin;    // only what this store recorded
 };
 
 // Folds one session's events in memory, the same fold as the model's.

@@ -31,11 +31,13 @@ class TranscriptReader {
     transcript_.directory = facts_->session.directory;
     transcript_.title = facts_->session.title;
     prompts_ = shown_prompts();
+    errors_ = loose_errors();
     const auto order = message_order(*facts_);
     RESPOOL_TRY(check_point(order));
     for (const auto& ordered : order) {
       const bool is_point = *ordered.id == point_->message;
       if (is_point && point_->before) break;
+      add_errors_until(ordered.time_ms);
       RESPOOL_TRY(add_prompts_until(first_seen(ordered)));
       reverted_ |= *ordered.id == facts_->session.revert_message && facts_->session.revert_part.empty();
       RESPOOL_TRY(add_message(ordered));
@@ -43,6 +45,7 @@ class TranscriptReader {
     }
     if (point_->message.empty()) {
       RESPOOL_TRY(add_prompts_until(INT64_MAX));
+      add_errors_until(INT64_MAX);
     }
     return std::move(transcript_);
   }
@@ -66,6 +69,30 @@ class TranscriptReader {
     if (shown) return prompts;
     for (const auto& [id, prompt] : facts_->prompts) prompts.push_back(&prompt);  // ids sort by time
     return prompts;
+  }
+
+  // Errors that no message carries. Two sources may have seen one error at two times.
+  std::vector<const fb::ErrorRowT*> loose_errors() const {
+    std::vector<const fb::ErrorRowT*> errors;
+    for (const auto& [id, error] : facts_->errors) {
+      const bool carried = std::any_of(facts_->messages.begin(), facts_->messages.end(), [&](const auto& entry) {
+        return entry.second.row && entry.second.row->error_name == error.name && entry.second.row->error_text == error.text;
+      });
+      if (!carried) errors.push_back(&error);  // ids sort by time
+    }
+    return errors;
+  }
+
+  void add_errors_until(std::int64_t time_ms) {
+    for (; next_error_ < errors_.size() && errors_[next_error_]->time_ms <= time_ms; ++next_error_) {
+      TranscriptItem item;
+      item.role = "assistant";
+      item.kind = "error";
+      item.time_ms = errors_[next_error_]->time_ms;
+      item.title = errors_[next_error_]->name;
+      item.text = errors_[next_error_]->text;
+      transcript_.items.push_back(std::move(item));
+    }
   }
 
   // When a message's first line came: a prompt carries the time of its run's first line.
@@ -164,6 +191,8 @@ class TranscriptReader {
   Transcript transcript_;
   std::vector<const fb::PromptRowT*> prompts_;
   std::size_t next_prompt_ = 0;
+  std::vector<const fb::ErrorRowT*> errors_;
+  std::size_t next_error_ = 0;
   bool reverted_ = false;
 };
 

@@ -340,6 +340,46 @@ TEST_CASE("flags before the command and bad numbers are understood", "[cli]") {
   CHECK(home.run({"sessions", "--limit", "-1"}).exit_code == 2);
 }
 
+TEST_CASE("events follow what is recorded, each once, until interrupted", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+  const auto out = home.path() / "followed";
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::setenv("HOME", home.path().c_str(), 1);
+    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    ::execl(RESPOOL_BINARY, RESPOOL_BINARY, "events", "--follow", "--raw", nullptr);
+    ::_exit(127);
+  }
+  const auto wait_for = [&](std::size_t lines) {
+    for (int i = 0; i < 1000 && lines_of(fs::exists(out) ? read_file(out) : "").size() < lines; ++i) ::usleep(10'000);
+  };
+  const auto before = lines_of(home.run({"events", "--raw"}).out).size();
+  wait_for(before);
+  home.run({"ingest", data_path("captures/1.18.33/run/text-simple.ndjson").string()});
+  const auto all = lines_of(home.run({"events", "--raw"}).out);
+  wait_for(all.size());
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  CHECK(all.size() > before);
+  CHECK(lines_of(read_file(out)) == all);
+}
+
+TEST_CASE("a branch is what one origin recorded", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+  const auto origin = home.run({"stats", "--json"}).out;
+  const auto at = origin.find("\"origin\":\"") + 10;
+
+  CHECK(home.run({"show", "@last:any", "--branch", origin.substr(at, 8)}).out == home.run({"show", "@last:any"}).out);
+  CHECK(home.run({"show", "@last:any", "--branch", "zz"}).exit_code == 3);
+}
+
 TEST_CASE("bench measures a file of the user's and leaves no store behind", "[cli]") {
   const Home home;
 

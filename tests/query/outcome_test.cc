@@ -5,6 +5,7 @@
 #include "query/views/activity_view.h"
 #include "query/views/gap_view.h"
 #include "query/views/session_view.h"
+#include "query/views/transcript.h"
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
@@ -178,6 +179,9 @@ TEST_CASE("an error line is no malformed record", "[query][gaps]") {
 
   CHECK(counts.malformed == 0);
   const auto facts = store.facts(store.session_ids().front());
+  const auto shown = value(read_transcript(store.reader(), facts.number, {}));
+  REQUIRE(shown.items.size() == 1);
+  CHECK(shown.items.front().kind == "error");
   REQUIRE(facts.errors.size() == 1);
   CHECK(facts.errors.begin()->second.name == "UnknownError");
   CHECK_FALSE(facts.errors.begin()->second.text.empty());

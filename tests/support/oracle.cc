@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <simdjson.h>
 #include <sqlite3.h>
 
@@ -17,7 +18,8 @@ namespace dom = simdjson::dom;
 
 std::string text(const dom::element& object, std::string_view key) {
   std::string_view found;
-  return object[key].get(found) ? "" : std::string(found);
+  if (object[key].get(found)) return {};
+  return std::string(found);
 }
 
 std::int64_t number(const dom::element& object, std::string_view pointer) {
@@ -52,7 +54,8 @@ void read_message(const dom::element& message, ExportOracle& result) {
   step.created = number(info, "/time/created");
   step.completed = number(info, "/time/completed");
   result.messages.push_back(step.message);
-  for (const dom::element part : message["parts"].get_array().value()) {
+  const dom::array parts = message["parts"].get_array().value();
+  for (const dom::element part : parts) {
     result.parts.push_back(text(part, "id"));
     if (text(part, "type") != "step-finish") continue;
     add_step(result.sum, part);
@@ -73,11 +76,12 @@ std::string clean(Row row) {
 }
 
 // {"id":..., "sessionID":..., <data>}: the columns put back where OpenCode took them from.
-std::string with_ids(const std::string& ids, const std::string& data) { return "{" + ids + "," + data.substr(1); }
+std::string with_ids(const std::string& ids, const std::string& data) { return fmt::format("{{{},{}", ids, data.substr(1)); }
 
 std::string column(sqlite3_stmt* statement, int index) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, index));
-  return bytes == nullptr ? "" : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, index)));
+  if (bytes == nullptr) return {};
+  return std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, index)));
 }
 
 template <class Visit>
@@ -101,7 +105,8 @@ ExportOracle read_export(const std::string& bytes) {
   dom::element field;
   if (!info["cost"].get(field)) result.info_cost_nanos = nanos(info, "cost");
   if (!info["tokens"].get(field)) result.info_tokens = number(info, "/tokens/input") + number(info, "/tokens/output");
-  for (const dom::element message : root["messages"].get_array().value()) read_message(message, result);
+  const dom::array messages = root["messages"].get_array().value();
+  for (const dom::element message : messages) read_message(message, result);
   return result;
 }
 
@@ -115,7 +120,7 @@ DatabaseOracle read_database(const std::string& bytes) {
   query(db, "select id, session_id, data from message", [&](sqlite3_stmt* row) {
     const std::string id = column(row, 0);
     const std::string session = column(row, 1);
-    const auto raw = with_ids("\"id\":\"" + id + "\",\"sessionID\":\"" + session + "\"", column(row, 2));
+    const auto raw = with_ids(fmt::format(R"("id":"{}","sessionID":"{}")", id, session), column(row, 2));
     auto record = decode_record(raw, Shape::ExportMessage);
     result.messages.push_back({id, session, std::get<fb::MessageRowT>(record.body)});
   });
@@ -123,7 +128,7 @@ DatabaseOracle read_database(const std::string& bytes) {
     const std::string id = column(row, 0);
     const std::string message = column(row, 1);
     const std::string session = column(row, 2);
-    const auto raw = with_ids("\"id\":\"" + id + "\",\"messageID\":\"" + message + "\",\"sessionID\":\"" + session + "\"", column(row, 3));
+    const auto raw = with_ids(fmt::format(R"("id":"{}","messageID":"{}","sessionID":"{}")", id, message, session), column(row, 3));
     auto record = decode_record(raw, Shape::ExportPart);
     result.parts.push_back({id, message, session, std::get<fb::PartRowT>(record.body)});
   });

@@ -68,7 +68,8 @@ SyntheticHistory make_history(unsigned seed, std::size_t sessions, std::size_t s
       step.usage.cache_write = random() % 100;
       step.usage.cost_nanos = random() % 100'000'000;
       created = std::min(created, step.created - 1);
-      messages += (messages.empty() ? "" : ",") + message_json(step, i);
+      if (!messages.empty()) messages.push_back(',');
+      messages += message_json(step, i);
       history.steps.push_back(step);
     }
     history.exports.push_back(fmt::format(

@@ -1,4 +1,6 @@
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -115,6 +117,22 @@ Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPri
   return rows.finish();
 }
 
+// Prints what the store holds now and returns how far that went.
+Result<LogPosition> print_once(const Arguments& arguments, Context& context, const EventFilter& filter) {
+  RESPOOL_TRY(const auto store, context.open_for_reading());
+  if (!store) return filter.after.value_or(LogPosition{});
+  const StoreReader reader(*store);
+  EventPrinter printer(reader.view(), context.json(), arguments.has("raw"), arguments.has("embed"));
+  if (arguments.has("SESSION")) {
+    RESPOOL_TRY(const auto entry, reader.find(arguments.value("SESSION"), context.here()));
+    RESPOOL_TRY(print_session(reader.view(), entry.number, filter, printer));
+  } else {
+    RESPOOL_TRY(print_all(reader.view(), filter, printer));
+  }
+  printer.finish(context.color());
+  return last_position(reader.view());
+}
+
 }  // namespace
 
 Result<ExitCode> run_events(const Arguments& arguments, Context& context) {
@@ -130,18 +148,18 @@ Result<ExitCode> run_events(const Arguments& arguments, Context& context) {
   filter.type = arguments.value("type");
   filter.source = arguments.value("source");
   RESPOOL_TRY(filter.limit, number_flag(arguments, "limit", filter.limit));
-  RESPOOL_TRY(const auto store, context.open_for_reading());
-  if (!store) return ExitCode::Done;
-  const StoreReader reader(*store);
-  EventPrinter printer(reader.view(), context.json(), arguments.has("raw"), arguments.has("embed"));
-  if (arguments.has("SESSION")) {
-    RESPOOL_TRY(const auto entry, reader.find(arguments.value("SESSION"), context.here()));
-    RESPOOL_TRY(print_session(reader.view(), entry.number, filter, printer));
-  } else {
-    RESPOOL_TRY(print_all(reader.view(), filter, printer));
+  if (!arguments.has("follow")) {
+    RESPOOL_TRY(print_once(arguments, context, filter));
+    return ExitCode::Done;
   }
-  printer.finish(context.color());
-  return ExitCode::Done;
+  watch_for_interrupts();
+  while (!stop_requested()) {
+    RESPOOL_TRY(filter.after, print_once(arguments, context, filter));
+    std::fflush(stdout);
+    constexpr std::chrono::milliseconds kPause{500};
+    std::this_thread::sleep_for(kPause);
+  }
+  return ExitCode::Interrupted;
 }
 
 }  // namespace respool

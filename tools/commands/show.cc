@@ -56,6 +56,9 @@ Result<Target> target(const Arguments& arguments, const Context& context, const 
   if (arguments.has("before")) {
     RESPOOL_TRY(target.point, parse_point(arguments.value("before"), true, zone, now_ms()));
   }
+  if (arguments.has("branch")) {
+    RESPOOL_TRY(target.point.until.origin, reader.find_origin(arguments.value("branch")));
+  }
   return target;
 }
 
