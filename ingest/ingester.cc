@@ -10,6 +10,7 @@
 
 #include "schema/opencode/id_time.h"
 #include "schema/opencode/json_text.h"
+
 #include "ingest/source/framer.h"
 
 namespace respool {
@@ -21,7 +22,8 @@ constexpr std::size_t kReadBytes = 1 << 20;
 std::string session_in_beginning(std::string_view raw) {
   constexpr std::size_t kBeginning = 64 << 10;
   const std::string_view beginning = raw.substr(0, kBeginning);
-  for (const std::string_view key : {"\"sessionID\":\"", "\"aggregate_id\":\"", "\"aggregateID\":\""}) {
+  for (const std::string_view key :
+       {"\"sessionID\":\"", "\"aggregate_id\":\"", "\"aggregateID\":\""}) {
     const auto at = beginning.find(key);
     if (at == std::string_view::npos) continue;
     const auto begin = at + key.size();
@@ -61,7 +63,8 @@ Result<void> Ingester::read(int file, const std::string& name) {
     const ssize_t got = ::read(file, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      return Error(ErrorCode::Io, fmt::format("read {}: {}", name, std::generic_category().message(errno)));
+      return Error(ErrorCode::Io,
+                   fmt::format("read {}: {}", name, std::generic_category().message(errno)));
     }
     if (got == 0) break;
     counts_.bytes += static_cast<std::uint64_t>(got);
@@ -72,7 +75,9 @@ Result<void> Ingester::read(int file, const std::string& name) {
   return end();
 }
 
-Result<void> Ingester::read_bytes(std::string_view bytes, const std::string& name, std::size_t piece_bytes) {
+Result<void> Ingester::read_bytes(std::string_view bytes,
+                                  const std::string& name,
+                                  std::size_t piece_bytes) {
   RESPOOL_TRY(start(name));
   Framer framer([this](const Frame& frame) { return take(frame); });
   counts_.bytes += bytes.size();
@@ -96,10 +101,13 @@ std::optional<std::int64_t> Ingester::time_of(const Record& record) {
 }
 
 Result<void> Ingester::take(const Frame& frame) {
-  const Record record = frame.shape ? decode_record(frame.raw, *frame.shape, frame.session) : decode_record(frame.raw);
+  const Record record = frame.shape ? decode_record(frame.raw, *frame.shape, frame.session)
+                                    : decode_record(frame.raw);
   Observation observation;
   observation.shape = record.shape;
-  observation.wire_type = frame.truncated ? std::string(kTruncatedType) : frame.name.empty() ? record.wire_type : frame.name;
+  observation.wire_type = frame.truncated      ? std::string(kTruncatedType)
+                          : frame.name.empty() ? record.wire_type
+                                               : frame.name;
   observation.received_ms = options_.now_ms();
   observation.host = options_.host;
   observation.run = options_.run;
@@ -110,7 +118,8 @@ Result<void> Ingester::take(const Frame& frame) {
   observation.time_ms = time_of(record);
   if (!observation.time_ms) observation.time_ms = frame.time_ms ? frame.time_ms : frame.as_of_ms;
   std::string session = record.session;
-  if (session.empty() && frame.raw.size() > kDecodeLimitBytes) session = session_in_beginning(frame.raw);
+  if (session.empty() && frame.raw.size() > kDecodeLimitBytes)
+    session = session_in_beginning(frame.raw);
   if (session.empty()) {
     observation.stream = {StreamKind::Host, options_.host.empty() ? "unknown" : options_.host};
   } else {
@@ -153,10 +162,11 @@ void Ingester::note_damage(const Frame& frame, const Record& record) {
 // The prompt the user supplied becomes an observation of our own, in the run's session.
 Result<void> Ingester::end() {
   if (options_.prompt && !first_session_.empty()) {
-    const std::string raw = fmt::format(R"({{"type":"respool.prompt","timestamp":{},"sessionID":"{}","text":{}}})",
-                                        first_ms_.value_or(options_.now_ms()),
-                                        first_session_,
-                                        json_string(*options_.prompt));
+    const std::string raw =
+        fmt::format(R"({{"type":"respool.prompt","timestamp":{},"sessionID":"{}","text":{}}})",
+                    first_ms_.value_or(options_.now_ms()),
+                    first_session_,
+                    json_string(*options_.prompt));
     Frame frame;
     frame.raw = raw;
     frame.shape = Shape::Note;

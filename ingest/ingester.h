@@ -9,26 +9,27 @@
 #include <string>
 
 #include "engine/model/recorder.h"
+
 #include "ingest/source/frame.h"
 
 namespace respool {
 
 // What a source lacks and the user supplies.
 struct IngestOptions {
-  std::string host;                         // where it happened, "" where nobody knows
-  std::string run;                          // the run a file of run lines belongs to
-  std::optional<std::string> prompt;        // the prompt of that run
-  std::function<std::int64_t()> now_ms;     // the clock
+  std::string host;                             // where it happened, "" where nobody knows
+  std::string run;                              // the run a file of run lines belongs to
+  std::optional<std::string> prompt;            // the prompt of that run
+  std::function<std::int64_t()> now_ms;         // the clock
   std::function<void(std::uint64_t)> progress;  // bytes read so far
-  const std::atomic<bool>* stop = nullptr;  // ends the ingest between two reads
+  const std::atomic<bool>* stop = nullptr;      // ends the ingest between two reads
 };
 
 struct IngestCounts {
   std::uint64_t observations = 0;  // appended + duplicates
   std::uint64_t appended = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t unknown = 0;       // of types this build does not know
-  std::uint64_t malformed = 0;     // kept, but not readable to the end
+  std::uint64_t unknown = 0;    // of types this build does not know
+  std::uint64_t malformed = 0;  // kept, but not readable to the end
   std::uint64_t bytes = 0;
   std::set<std::string> sessions;
   // Where the first damage lies, in words: "FILE, byte 1200: not JSON".
@@ -44,12 +45,15 @@ struct IngestCounts {
 //            it is kept, counted and shown by `gaps`.
 class Ingester {
  public:
-  Ingester(Recorder& recorder, IngestOptions options) : recorder_(&recorder), options_(std::move(options)) {}
+  Ingester(Recorder& recorder, IngestOptions options)
+      : recorder_(&recorder), options_(std::move(options)) {}
 
   // Reads `file` (an open descriptor) to its end. `name` is what messages call it.
   Result<void> read(int file, const std::string& name);
   // The same for bytes in memory, in pieces of `piece_bytes`.
-  Result<void> read_bytes(std::string_view bytes, const std::string& name, std::size_t piece_bytes = std::string::npos);
+  Result<void> read_bytes(std::string_view bytes,
+                          const std::string& name,
+                          std::size_t piece_bytes = std::string::npos);
 
   const IngestCounts& counts() const { return counts_; }
 

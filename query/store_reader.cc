@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "engine/facts/fold.h"
-#include "engine/storage/keys.h"
 #include "engine/model/model_rows.h"
+#include "engine/storage/keys.h"
 
 namespace respool {
 namespace {
@@ -19,17 +19,23 @@ std::int64_t newest_time(const SessionEntry& entry) {
 
 }  // namespace
 
-std::string format_cursor(LogPosition position) { return fmt::format("c{}", position.value); }
+std::string format_cursor(LogPosition position) {
+  return fmt::format("c{}", position.value);
+}
 
 std::optional<LogPosition> parse_cursor(std::string_view text) {
   if (!text.starts_with('c') || text.size() < 2) return std::nullopt;
   LogPosition position;
-  const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), position.value);
+  const auto [end, error] =
+      std::from_chars(text.data() + 1, text.data() + text.size(), position.value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return position;
 }
 
-Result<Point> parse_point(std::string_view text, bool before, const Zone& zone, std::int64_t now_ms) {
+Result<Point> parse_point(std::string_view text,
+                          bool before,
+                          const Zone& zone,
+                          std::int64_t now_ms) {
   Point point;
   if (const auto cursor = parse_cursor(text); cursor && !before) {
     point.until.position = cursor;
@@ -80,7 +86,8 @@ Result<SessionEntry> StoreReader::session(SessionNumber number) const {
   SessionEntry entry;
   entry.number = number;
   RESPOOL_TRY(const auto row, view_.get(Family::Model, keys::session_row(number)));
-  if (!row) return Error(ErrorCode::NotFound, fmt::format("stream {} is not a session", number.value));
+  if (!row)
+    return Error(ErrorCode::NotFound, fmt::format("stream {} is not a session", number.value));
   RESPOOL_TRY(entry.row, decode<fb::SessionRowT>(*row, "model, sessions"));
   RESPOOL_TRY(const auto totals, view_.get(Family::Model, keys::totals_row(number)));
   if (totals) {
@@ -94,7 +101,8 @@ Result<std::optional<SessionNumber>> StoreReader::number_of(const std::string& i
   return find_stream(view_, StreamName{StreamKind::Session, id});
 }
 
-Result<SessionEntry> StoreReader::find(const std::string& text, const std::string& directory) const {
+Result<SessionEntry> StoreReader::find(const std::string& text,
+                                       const std::string& directory) const {
   if (text == "@last" || text == "@last:any") {
     RESPOOL_TRY(auto all, sessions());
     std::erase_if(all, [&](const SessionEntry& entry) {
@@ -102,7 +110,8 @@ Result<SessionEntry> StoreReader::find(const std::string& text, const std::strin
     });
     if (all.empty()) {
       return Error(ErrorCode::NotFound,
-                   text == "@last" ? fmt::format("no session of {} is in the store", directory) : "the store has no session",
+                   text == "@last" ? fmt::format("no session of {} is in the store", directory)
+                                   : "the store has no session",
                    "respool sessions");
     }
     return *std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
@@ -113,13 +122,17 @@ Result<SessionEntry> StoreReader::find(const std::string& text, const std::strin
   RowCursor rows = view_.scan_prefix(Family::Index, prefix);
   if (!rows.valid()) {
     RESPOOL_TRY(rows.finish());
-    return Error(ErrorCode::NotFound, fmt::format("no session starts with \"{}\"", text), "respool sessions");
+    return Error(ErrorCode::NotFound,
+                 fmt::format("no session starts with \"{}\"", text),
+                 "respool sessions");
   }
   const std::string first(rows.key());
   const SessionNumber number{keys::decode_number(rows.value()).value_or(0)};
   rows.next();
   if (rows.valid() && first != prefix) {
-    return Error(ErrorCode::Ambiguous, fmt::format("more than one session starts with \"{}\"", text), "give more of the id");
+    return Error(ErrorCode::Ambiguous,
+                 fmt::format("more than one session starts with \"{}\"", text),
+                 "give more of the id");
   }
   return session(number);
 }
@@ -131,7 +144,8 @@ Result<SessionFacts> StoreReader::facts(SessionNumber number) const {
 }
 
 Result<SessionFacts> StoreReader::facts_at(SessionNumber number, const Point& point) const {
-  if (point.until.position || point.until.time_ms || point.until.origin) return fold_session(view_, number, point.until);
+  if (point.until.position || point.until.time_ms || point.until.origin)
+    return fold_session(view_, number, point.until);
   return facts(number);
 }
 
@@ -139,11 +153,16 @@ Result<OriginNumber> StoreReader::find_origin(const std::string& text) const {
   RowCursor rows = view_.scan_prefix(Family::Index, keys::origin_name(text));
   if (!rows.valid()) {
     RESPOOL_TRY(rows.finish());
-    return Error(ErrorCode::NotFound, fmt::format("no origin starts with \"{}\"", text), "respool sessions --json lists them");
+    return Error(ErrorCode::NotFound,
+                 fmt::format("no origin starts with \"{}\"", text),
+                 "respool sessions --json lists them");
   }
   const OriginNumber number{keys::decode_number(rows.value()).value_or(0)};
   rows.next();
-  if (rows.valid()) return Error(ErrorCode::Ambiguous, fmt::format("more than one origin starts with \"{}\"", text), "give more of the id");
+  if (rows.valid())
+    return Error(ErrorCode::Ambiguous,
+                 fmt::format("more than one origin starts with \"{}\"", text),
+                 "give more of the id");
   return number;
 }
 
@@ -161,7 +180,8 @@ Result<std::vector<fb::StepRowT>> StoreReader::steps(SessionNumber number) const
 Result<std::vector<SessionNumber>> StoreReader::host_streams() const {
   std::vector<SessionNumber> numbers;
   RowCursor rows = view_.scan_prefix(Family::Index, keys::stream_name_prefix(StreamKind::Host));
-  for (; rows.valid(); rows.next()) numbers.push_back({keys::decode_number(rows.value()).value_or(0)});
+  for (; rows.valid(); rows.next())
+    numbers.push_back({keys::decode_number(rows.value()).value_or(0)});
   RESPOOL_TRY(rows.finish());
   return numbers;
 }
@@ -184,11 +204,13 @@ Result<bool> StoreReader::model_is_stale() const {
 
 std::map<std::string, const SessionEntry*> by_id(const std::vector<SessionEntry>& all) {
   std::map<std::string, const SessionEntry*> index;
-  for (const auto& entry : all) index.emplace(entry.row.id, &entry);
+  for (const auto& entry : all)
+    index.emplace(entry.row.id, &entry);
   return index;
 }
 
-std::vector<const SessionEntry*> tree_of(const std::vector<SessionEntry>& all, const std::string& root) {
+std::vector<const SessionEntry*> tree_of(const std::vector<SessionEntry>& all,
+                                         const std::string& root) {
   std::multimap<std::string, const SessionEntry*> children;
   const SessionEntry* top = nullptr;
   for (const auto& entry : all) {
@@ -208,7 +230,8 @@ std::vector<const SessionEntry*> tree_of(const std::vector<SessionEntry>& all, c
   return tree;
 }
 
-std::string root_of(const std::map<std::string, const SessionEntry*>& index, const SessionEntry& entry) {
+std::string root_of(const std::map<std::string, const SessionEntry*>& index,
+                    const SessionEntry& entry) {
   std::set<std::string> seen;
   std::string id = entry.row.id;
   const SessionEntry* at = &entry;

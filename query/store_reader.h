@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "schema/opencode/record.h"
+
 #include "engine/facts/session_facts.h"
 #include "engine/log/event_log.h"
 #include "engine/model/recorder.h"
+
 #include "query/zone.h"
-#include "schema/opencode/record.h"
 
 namespace respool {
 
@@ -25,12 +27,15 @@ struct SessionEntry {
 // A point in a session's history.
 struct Point {
   FoldUntil until;
-  std::string message;         // "": all messages
-  bool before = false;         // leaves `message` out
+  std::string message;  // "": all messages
+  bool before = false;  // leaves `message` out
 };
 
 // Reads a point as the command line takes it: a cursor ("c12"), a message id, or a time.
-Result<Point> parse_point(std::string_view text, bool before, const Zone& zone, std::int64_t now_ms);
+Result<Point> parse_point(std::string_view text,
+                          bool before,
+                          const Zone& zone,
+                          std::int64_t now_ms);
 
 std::string format_cursor(LogPosition position);
 std::optional<LogPosition> parse_cursor(std::string_view text);
@@ -75,10 +80,12 @@ class StoreReader {
 };
 
 // The sessions that have `root` above them, itself first. Cycles end where they close.
-std::vector<const SessionEntry*> tree_of(const std::vector<SessionEntry>& all, const std::string& root);
+std::vector<const SessionEntry*> tree_of(const std::vector<SessionEntry>& all,
+                                         const std::string& root);
 
 // The session at the top of a session's chain of parents, as far as the store knows them.
-std::string root_of(const std::map<std::string, const SessionEntry*>& by_id, const SessionEntry& entry);
+std::string root_of(const std::map<std::string, const SessionEntry*>& by_id,
+                    const SessionEntry& entry);
 std::map<std::string, const SessionEntry*> by_id(const std::vector<SessionEntry>& all);
 
 }  // namespace respool

@@ -49,10 +49,13 @@ std::string Zone::day(std::int64_t time_ms) const {
 
 std::string Zone::week(std::int64_t time_ms) const {
   const iso_week::year_weeknum_weekday week{local_day(zone_, time_ms)};
-  return fmt::format("{:04}-W{:02}", static_cast<int>(week.year()), static_cast<unsigned>(week.weeknum()));
+  return fmt::format(
+      "{:04}-W{:02}", static_cast<int>(week.year()), static_cast<unsigned>(week.weeknum()));
 }
 
-std::string Zone::month(std::int64_t time_ms) const { return day(time_ms).substr(0, 7); }
+std::string Zone::month(std::int64_t time_ms) const {
+  return day(time_ms).substr(0, 7);
+}
 
 std::int64_t Zone::start_of_day(std::int64_t time_ms, int days_later) const {
   return day_start(zone_, local_day(zone_, time_ms) + date::days{days_later});

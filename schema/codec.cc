@@ -45,7 +45,7 @@ Result<NativeRow> decode(std::string_view bytes, std::string_view place) {
   return row;
 }
 
-#define RESPOOL_ROW(Row)                        \
+#define RESPOOL_ROW(Row)                       \
   template std::string encode(const fb::Row&); \
   template Result<fb::Row> decode(std::string_view, std::string_view)
 

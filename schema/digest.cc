@@ -1,9 +1,10 @@
 #include "schema/digest.h"
 
+#include <xxhash.h>
+
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
-#include <xxhash.h>
 
 #include "schema/assert.h"
 
@@ -29,7 +30,9 @@ struct Sha256Hasher::Context {
 Sha256Hasher::Sha256Hasher() : context_(std::make_unique<Context>()) {}
 Sha256Hasher::~Sha256Hasher() = default;
 
-void Sha256Hasher::reset() { context_->restart(); }
+void Sha256Hasher::reset() {
+  context_->restart();
+}
 
 void Sha256Hasher::update(std::string_view bytes) {
   RESPOOL_ASSERT(EVP_DigestUpdate(context_->state, bytes.data(), bytes.size()) == 1);
@@ -76,7 +79,8 @@ std::uint64_t content_hash(std::string_view bytes, std::uint64_t seed) {
 
 std::string random_bytes(std::size_t count) {
   std::string bytes(count, '\0');
-  RESPOOL_ASSERT(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) == 1);
+  RESPOOL_ASSERT(
+      RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) == 1);
   return bytes;
 }
 

@@ -9,14 +9,22 @@ namespace respool {
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::NotFound: return "not_found";
-    case ErrorCode::Corruption: return "corruption";
-    case ErrorCode::UnsupportedFormat: return "unsupported_format";
-    case ErrorCode::StoreBusy: return "store_busy";
-    case ErrorCode::Io: return "io";
-    case ErrorCode::InvalidArgument: return "invalid_argument";
-    case ErrorCode::Ambiguous: return "ambiguous";
-    case ErrorCode::Interrupted: return "interrupted";
+    case ErrorCode::NotFound:
+      return "not_found";
+    case ErrorCode::Corruption:
+      return "corruption";
+    case ErrorCode::UnsupportedFormat:
+      return "unsupported_format";
+    case ErrorCode::StoreBusy:
+      return "store_busy";
+    case ErrorCode::Io:
+      return "io";
+    case ErrorCode::InvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::Ambiguous:
+      return "ambiguous";
+    case ErrorCode::Interrupted:
+      return "interrupted";
   }
   return "unknown";
 }

@@ -13,7 +13,9 @@ struct Decimal {
   long point = 0;  // number of digits before the decimal point
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::optional<Decimal> parse_decimal(std::string_view token) {
   Decimal decimal;
@@ -33,7 +35,8 @@ std::optional<Decimal> parse_decimal(std::string_view token) {
     ++at;
     if (at < token.size() && token[at] == '+') ++at;
     long exponent = 0;
-    const auto [end, error] = std::from_chars(token.data() + at, token.data() + token.size(), exponent);
+    const auto [end, error] =
+        std::from_chars(token.data() + at, token.data() + token.size(), exponent);
     if (error != std::errc{} || exponent > 400 || exponent < -400) return std::nullopt;
     at = static_cast<std::size_t>(end - token.data());
     decimal.point += exponent;
@@ -54,7 +57,9 @@ std::optional<std::int64_t> nanos_from_decimal(std::string_view token, std::int6
   std::int64_t nanos = 0;
   const std::int64_t limit = limit_dollars * kNanosPerDollar;
   for (long i = 0; i < kept; ++i) {
-    const int digit = i < static_cast<long>(decimal->digits.size()) ? decimal->digits[static_cast<std::size_t>(i)] - '0' : 0;
+    const int digit = i < static_cast<long>(decimal->digits.size())
+                          ? decimal->digits[static_cast<std::size_t>(i)] - '0'
+                          : 0;
     nanos = nanos * 10 + digit;
     if (nanos >= limit) return std::nullopt;
   }
@@ -67,9 +72,12 @@ std::optional<std::int64_t> nanos_from_decimal(std::string_view token, std::int6
 
 std::string nanos_to_decimal(std::int64_t nanos) {
   const bool negative = nanos < 0;
-  const auto magnitude = negative ? 0 - static_cast<std::uint64_t>(nanos) : static_cast<std::uint64_t>(nanos);
-  std::string text = fmt::format("{}.{:09}", magnitude / kNanosPerDollar, magnitude % kNanosPerDollar);
-  while (text.back() == '0') text.pop_back();
+  const auto magnitude =
+      negative ? 0 - static_cast<std::uint64_t>(nanos) : static_cast<std::uint64_t>(nanos);
+  std::string text =
+      fmt::format("{}.{:09}", magnitude / kNanosPerDollar, magnitude % kNanosPerDollar);
+  while (text.back() == '0')
+    text.pop_back();
   if (text.back() == '.') text.pop_back();
   return negative ? "-" + text : text;
 }

@@ -48,7 +48,8 @@ std::optional<int> read_fraction(std::string_view text, std::size_t& at) {
     if (digits < 3) millis = millis * 10 + (text[at] - '0');
   }
   if (digits == 0) return std::nullopt;
-  for (; digits < 3; ++digits) millis *= 10;
+  for (; digits < 3; ++digits)
+    millis *= 10;
   return millis;
 }
 
@@ -82,7 +83,8 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   if (!day) return std::nullopt;
   const auto ymd = date::year{*year} / *month / *day;
   if (!ymd.ok()) return std::nullopt;
-  const std::int64_t day_ms = std::chrono::milliseconds{date::sys_days{ymd}.time_since_epoch()}.count();
+  const std::int64_t day_ms =
+      std::chrono::milliseconds{date::sys_days{ymd}.time_since_epoch()}.count();
   if (at == text.size()) return day_ms;
 
   if (!read_char(text, at, "Tt ")) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schema/error.h"
+
 #include "tools/exit_code.h"
 
 namespace respool {
@@ -24,7 +25,9 @@ class Arguments {
   bool has(std::string_view name) const { return values_.contains(std::string(name)); }
   std::string value(std::string_view name, std::string_view otherwise = {}) const;
   const std::vector<std::string>& values(std::string_view name) const;
-  void set(std::string_view name, std::vector<std::string> values) { values_[std::string(name)] = std::move(values); }
+  void set(std::string_view name, std::vector<std::string> values) {
+    values_[std::string(name)] = std::move(values);
+  }
 
  private:
   std::map<std::string, std::vector<std::string>> values_;
@@ -34,13 +37,13 @@ class Context;
 
 // One command. The table of them is the only place that says what there is.
 struct CommandSpec {
-  std::string_view group;       // Capture, Ask, Play back, Keep
+  std::string_view group;  // Capture, Ask, Play back, Keep
   std::string_view name;
   std::string_view positional;  // "SESSION", "[SESSION]", "PATH...", ""
   std::string_view summary;
   std::vector<std::string_view> examples;
   std::vector<FlagSpec> flags;
-  bool filters = false;         // takes --since, --until, --tz, --host, ... too
+  bool filters = false;  // takes --since, --until, --tz, --host, ... too
   Result<ExitCode> (*run)(const Arguments&, Context&) = nullptr;
 };
 

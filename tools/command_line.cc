@@ -23,9 +23,8 @@ void add_flag(CLI::App& app, const FlagSpec& flag, Arguments& arguments) {
   if (flag.value.empty()) {
     app.add_flag_callback(name, [&arguments, flag] { arguments.set(flag.name, {}); });
   } else {
-    app.add_option_function<std::string>(name, [&arguments, flag](const std::string& value) {
-      arguments.set(flag.name, {value});
-    });
+    app.add_option_function<std::string>(
+        name, [&arguments, flag](const std::string& value) { arguments.set(flag.name, {value}); });
   }
 }
 
@@ -35,9 +34,9 @@ void add_positional(CLI::App& app, const CommandSpec& command, Arguments& argume
   const bool optional = name.starts_with('[');
   const bool many = name.ends_with("...");
   std::erase_if(name, [](char c) { return c == '[' || c == ']' || c == '.'; });
-  auto* option = app.add_option_function<std::vector<std::string>>(name, [&arguments, name](const std::vector<std::string>& values) {
-    arguments.set(name, values);
-  });
+  auto* option = app.add_option_function<std::vector<std::string>>(
+      name,
+      [&arguments, name](const std::vector<std::string>& values) { arguments.set(name, values); });
   option->required(!optional);
   if (!many) option->expected(1);
 }
@@ -47,11 +46,14 @@ void add_command(CLI::App& root, const CommandSpec& command, Parsed& parsed) {
   app->set_help_flag();
   app->callback([&parsed, &command] { parsed.command = &command; });
   add_positional(*app, command, parsed.arguments);
-  for (const auto& flag : command.flags) add_flag(*app, flag, parsed.arguments);
+  for (const auto& flag : command.flags)
+    add_flag(*app, flag, parsed.arguments);
   if (command.filters) {
-    for (const auto& flag : filter_flags()) add_flag(*app, flag, parsed.arguments);
+    for (const auto& flag : filter_flags())
+      add_flag(*app, flag, parsed.arguments);
   }
-  for (const auto& flag : global_flags()) add_flag(*app, flag, parsed.arguments);
+  for (const auto& flag : global_flags())
+    add_flag(*app, flag, parsed.arguments);
 }
 
 // The first word that is neither a flag nor the value of one: the command.
@@ -69,7 +71,8 @@ std::string first_command_word(const std::vector<std::string>& words) {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = std::exchange(row[0], i);
     for (std::size_t j = 1; j <= b.size(); ++j) {
@@ -82,15 +85,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 const CommandSpec* find_command(std::string_view name) {
   const auto& commands = all_commands();
-  const auto found = std::find_if(commands.begin(), commands.end(), [&](const auto& c) { return c.name == name; });
+  const auto found =
+      std::find_if(commands.begin(), commands.end(), [&](const auto& c) { return c.name == name; });
   return found == commands.end() ? nullptr : &*found;
 }
 
 Error unknown_command(const std::string& name) {
   const auto& commands = all_commands();
-  const auto nearest = std::min_element(commands.begin(), commands.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(a.name, name) < edit_distance(b.name, name);
-  });
+  const auto nearest =
+      std::min_element(commands.begin(), commands.end(), [&](const auto& a, const auto& b) {
+        return edit_distance(a.name, name) < edit_distance(b.name, name);
+      });
   constexpr std::size_t kNear = 3;
   const bool near = edit_distance(nearest->name, name) < kNear;
   return Error(ErrorCode::InvalidArgument,
@@ -105,7 +110,9 @@ int fail(const Arguments& arguments, const Error& error) {
 
 // Help and version are answered before anything is checked.
 std::optional<int> answer_at_once(const std::vector<std::string>& words) {
-  const auto has = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  const auto has = [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
   const std::string name = first_command_word(words);
   if (words.empty() || name == "help" || (name.empty() && (has("--help") || has("-h")))) {
     fmt::print("{}", overview_help());
@@ -123,7 +130,8 @@ std::optional<int> answer_at_once(const std::vector<std::string>& words) {
 }
 
 int run(const Parsed& parsed) {
-  if (const auto wait = number_flag(parsed.arguments, "wait", 0); !wait) return fail(parsed.arguments, wait.error());
+  if (const auto wait = number_flag(parsed.arguments, "wait", 0); !wait)
+    return fail(parsed.arguments, wait.error());
   Context context(parsed.arguments);
   const auto result = parsed.command->run(parsed.arguments, context);
   if (result) return static_cast<int>(result.value());
@@ -135,7 +143,8 @@ int run(const Parsed& parsed) {
 
 std::string Arguments::value(std::string_view name, std::string_view otherwise) const {
   const auto found = values_.find(std::string(name));
-  return found == values_.end() || found->second.empty() ? std::string(otherwise) : found->second.front();
+  return found == values_.end() || found->second.empty() ? std::string(otherwise)
+                                                         : found->second.front();
 }
 
 const std::vector<std::string>& Arguments::values(std::string_view name) const {
@@ -151,15 +160,19 @@ int run_command_line(int argc, char** argv) {
   CLI::App app;
   app.set_help_flag();
   app.require_subcommand(1);
-  for (const auto& flag : global_flags()) add_flag(app, flag, parsed.arguments);
-  for (const auto& command : all_commands()) add_command(app, command, parsed);
+  for (const auto& flag : global_flags())
+    add_flag(app, flag, parsed.arguments);
+  for (const auto& command : all_commands())
+    add_command(app, command, parsed);
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    if (std::find(words.begin(), words.end(), "--json") != words.end()) parsed.arguments.set("json", {});
+    if (std::find(words.begin(), words.end(), "--json") != words.end())
+      parsed.arguments.set("json", {});
     const std::string name = first_command_word(words);
-    if (!name.empty() && find_command(name) == nullptr) return fail(parsed.arguments, unknown_command(name));
+    if (!name.empty() && find_command(name) == nullptr)
+      return fail(parsed.arguments, unknown_command(name));
     return fail(parsed.arguments,
                 Error(ErrorCode::InvalidArgument,
                       error.what(),

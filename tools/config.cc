@@ -8,6 +8,7 @@
 #include <simdjson.h>
 
 #include "schema/money.h"
+
 #include "tools/heads_file.h"
 #include "tools/output/json_writer.h"
 
@@ -18,7 +19,8 @@ namespace dom = simdjson::dom;
 
 std::filesystem::path config_path() {
   const char* config_home = std::getenv("XDG_CONFIG_HOME");
-  if (config_home != nullptr && *config_home != '\0') return std::filesystem::path(config_home) / "respool" / "config.json";
+  if (config_home != nullptr && *config_home != '\0')
+    return std::filesystem::path(config_home) / "respool" / "config.json";
   const char* home = std::getenv("HOME");
   return std::filesystem::path(home == nullptr ? "" : home) / ".config" / "respool" / "config.json";
 }
@@ -75,7 +77,8 @@ Result<Prices> read_prices(const std::string& path) {
   if (const auto error = parser.load(path).get(root)) {
     return Error(ErrorCode::InvalidArgument,
                  fmt::format("prices {}: {}", path, simdjson::error_message(error)),
-                 "the form is that of models.dev: {PROVIDER: {models: {MODEL: {cost: {input, output, ...}}}}}");
+                 "the form is that of models.dev: {PROVIDER: {models: {MODEL: {cost: {input, "
+                 "output, ...}}}}}");
   }
   Prices prices;
   read_providers(root, prices);
@@ -84,7 +87,8 @@ Result<Prices> read_prices(const std::string& path) {
   if (!prices.empty()) return prices;
   return Error(ErrorCode::InvalidArgument,
                fmt::format("prices {}: no model with a cost", path),
-               "the form is that of models.dev: {PROVIDER: {models: {MODEL: {cost: {input, output, ...}}}}}");
+               "the form is that of models.dev: {PROVIDER: {models: {MODEL: {cost: {input, output, "
+               "...}}}}}");
 }
 
 std::string head_json(const HeadLine& head) {
@@ -106,7 +110,8 @@ Result<std::vector<HeadLine>> read_heads_file(const std::string& path) {
   for (std::size_t number = 1; std::getline(file, line); ++number) {
     dom::element root;
     std::uint64_t events = 0;
-    if (parser.parse(line).get(root) || text_field(root, "schema") != "respool.head/1" || root["events"].get(events)) {
+    if (parser.parse(line).get(root) || text_field(root, "schema") != "respool.head/1" ||
+        root["events"].get(events)) {
       return Error(ErrorCode::InvalidArgument,
                    fmt::format("{}: line {} is not a head", path, number),
                    "give what \"respool verify --report\" printed");

@@ -2,8 +2,9 @@
 
 #include <string>
 
-#include "query/views/usage_view.h"
 #include "schema/error.h"
+
+#include "query/views/usage_view.h"
 
 namespace respool {
 

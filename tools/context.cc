@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "schema/opencode/json_text.h"
+
 #include "tools/config.h"
 
 namespace respool {
@@ -61,24 +62,32 @@ Context::Context(const Arguments& arguments)
   } else if (const auto store = environment("RESPOOL_STORE"); !store.empty()) {
     store_directory_ = store;
   } else {
-    store_directory_ = config.store.empty() ? data_home() / "respool" : std::filesystem::path(config.store);
+    store_directory_ =
+        config.store.empty() ? data_home() / "respool" : std::filesystem::path(config.store);
   }
   const auto seconds = number_flag(arguments, "wait", 0);  // run_command_line has refused a bad one
   if (seconds) wait_ = std::chrono::seconds(seconds.value());
 }
 
 Result<std::unique_ptr<Store>> Context::open_for_reading() {
-  StoreOptions options{.directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
+  StoreOptions options{
+      .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
   auto store = Store::open(options, Access::Read);
   if (store || store.error().code() != ErrorCode::NotFound) return store;
   if (!quiet_) {
-    fmt::print(stderr, "The store {} is empty. Fill it with: opencode export SESSION | respool ingest -\n", store_directory_.string());
+    fmt::print(stderr,
+               "The store {} is empty. Fill it with: opencode export SESSION | respool ingest -\n",
+               store_directory_.string());
   }
   return std::unique_ptr<Store>();
 }
 
 Result<std::unique_ptr<Store>> Context::open_for_writing(const std::string& purpose) {
-  StoreOptions options{.directory = store_directory_, .wait = wait_, .host = host_, .purpose = purpose, .now_ms = now_ms()};
+  StoreOptions options{.directory = store_directory_,
+                       .wait = wait_,
+                       .host = host_,
+                       .purpose = purpose,
+                       .now_ms = now_ms()};
   return Store::open(options, Access::Write);
 }
 
@@ -122,10 +131,14 @@ void Context::print_error(const Error& error) const {
 }
 
 std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
-const std::atomic<bool>& stop_requested() { return interrupted; }
+const std::atomic<bool>& stop_requested() {
+  return interrupted;
+}
 
 void watch_for_interrupts() {
   struct sigaction action {};
@@ -134,21 +147,28 @@ void watch_for_interrupts() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
-Result<std::uint64_t> number_flag(const Arguments& arguments, std::string_view name, std::uint64_t otherwise) {
+Result<std::uint64_t> number_flag(const Arguments& arguments,
+                                  std::string_view name,
+                                  std::uint64_t otherwise) {
   if (!arguments.has(name)) return otherwise;
   const std::string text = arguments.value(name);
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && end == text.data() + text.size()) return number;
-  return Error(ErrorCode::InvalidArgument, fmt::format("--{} takes a whole number, not \"{}\"", name, text));
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("--{} takes a whole number, not \"{}\"", name, text));
 }
 
 ExitCode exit_code_for(const Error& error) {
   switch (error.code()) {
-    case ErrorCode::InvalidArgument: return ExitCode::Usage;
-    case ErrorCode::UnsupportedFormat: return ExitCode::NewerStore;
-    case ErrorCode::Interrupted: return ExitCode::Interrupted;
-    default: return ExitCode::Failed;
+    case ErrorCode::InvalidArgument:
+      return ExitCode::Usage;
+    case ErrorCode::UnsupportedFormat:
+      return ExitCode::NewerStore;
+    case ErrorCode::Interrupted:
+      return ExitCode::Interrupted;
+    default:
+      return ExitCode::Failed;
   }
 }
 

@@ -7,8 +7,10 @@
 #include <string>
 
 #include "engine/storage/store.h"
+
 #include "query/views/filter.h"
 #include "query/zone.h"
+
 #include "tools/command.h"
 
 namespace respool {
@@ -20,7 +22,8 @@ class Context {
 
   bool json() const { return json_; }
   bool quiet() const { return quiet_; }
-  // Whether output for people may be coloured: --color beats NO_COLOR beats whether it is a terminal.
+  // Whether output for people may be coloured: --color beats NO_COLOR beats whether it is a
+  // terminal.
   bool color() const { return color_; }
   const std::string& host() const { return host_; }
   const std::string& here() const { return here_; }
@@ -56,7 +59,9 @@ const std::atomic<bool>& stop_requested();
 void watch_for_interrupts();
 
 // A whole number of a flag, InvalidArgument where it is none.
-Result<std::uint64_t> number_flag(const Arguments& arguments, std::string_view name, std::uint64_t otherwise);
+Result<std::uint64_t> number_flag(const Arguments& arguments,
+                                  std::string_view name,
+                                  std::uint64_t otherwise);
 
 ExitCode exit_code_for(const Error& error);
 

@@ -20,13 +20,15 @@ Corpus make(const std::string& name) {
     const std::string bytes = unpack(std::string(RESPOOL_CORPUS) + "/events.sse.zst");
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t end = bytes.find('\n', at);
-      if (bytes.compare(at, 6, "data: ") == 0) made.events.push_back(bytes.substr(at + 6, end - at - 6));
+      if (bytes.compare(at, 6, "data: ") == 0)
+        made.events.push_back(bytes.substr(at + 6, end - at - 6));
       at = end + 1;
     }
   } else {
     made.events = make_events(kSeed, name == "small" ? 300 : 20'000);
   }
-  for (const auto& event : made.events) made.bytes += event.size();
+  for (const auto& event : made.events)
+    made.bytes += event.size();
   return made;
 }
 

@@ -32,7 +32,8 @@ class Maker {
   explicit Maker(unsigned seed) : random_(seed) {}
 
   std::vector<std::string> make(std::size_t count) {
-    while (events_.size() < count) turn();
+    while (events_.size() < count)
+      turn();
     events_.resize(count);
     return std::move(events_);
   }
@@ -47,8 +48,22 @@ class Maker {
 
   // Words of source code and prose, which repeat each other about as much as real ones do.
   std::string text() {
-    constexpr auto kWords = std::to_array<std::string_view>({"the", "order", "return", "const", "stock", "below", "function", "level",
-                                                             "if", "supplier", "price", "module", "checks", "value", "=>", "test"});
+    constexpr auto kWords = std::to_array<std::string_view>({"the",
+                                                             "order",
+                                                             "return",
+                                                             "const",
+                                                             "stock",
+                                                             "below",
+                                                             "function",
+                                                             "level",
+                                                             "if",
+                                                             "supplier",
+                                                             "price",
+                                                             "module",
+                                                             "checks",
+                                                             "value",
+                                                             "=>",
+                                                             "test"});
     std::size_t pick = random_() % 10'000;
     std::size_t size = 0;
     for (const auto& each : kSizes) {
@@ -68,35 +83,57 @@ class Maker {
   }
 
   void emit(std::string_view type, const std::string& properties) {
-    events_.push_back(fmt::format(R"({{"id":"{}","type":"{}","properties":{{"sessionID":"{}",{}}}}})", id("evt"), type, session_, properties));
+    events_.push_back(
+        fmt::format(R"({{"id":"{}","type":"{}","properties":{{"sessionID":"{}",{}}}}})",
+                    id("evt"),
+                    type,
+                    session_,
+                    properties));
   }
 
   void part(const std::string& message, const std::string& part_id, const std::string& body) {
     emit("message.part.updated",
-         fmt::format(R"("part":{{"id":"{}","messageID":"{}","sessionID":"{}",{}}},"time":{})", part_id, message, session_, body, time_));
+         fmt::format(R"("part":{{"id":"{}","messageID":"{}","sessionID":"{}",{}}},"time":{})",
+                     part_id,
+                     message,
+                     session_,
+                     body,
+                     time_));
   }
 
   void message(const std::string& message_id, const std::string& body) {
-    emit("message.updated", fmt::format(R"("info":{{"id":"{}","sessionID":"{}",{}}})", message_id, session_, body));
+    emit("message.updated",
+         fmt::format(R"("info":{{"id":"{}","sessionID":"{}",{}}})", message_id, session_, body));
   }
 
   void start_session() {
     session_ = id("ses");
     turns_left_ = 3 + random_() % 20;
-    emit("session.created",
-         fmt::format(R"("info":{{"id":"{}","projectID":"p{}","directory":"/srv/shop","title":"Session {}","version":"1.18.33","time":{{"created":{},"updated":{}}}}})",
-                     session_, random_() % 4, random_() % 1000, time_, time_));
+    emit(
+        "session.created",
+        fmt::format(
+            R"("info":{{"id":"{}","projectID":"p{}","directory":"/srv/shop","title":"Session {}","version":"1.18.33","time":{{"created":{},"updated":{}}}}})",
+            session_,
+            random_() % 4,
+            random_() % 1000,
+            time_,
+            time_));
   }
 
   void turn() {
     if (turns_left_ == 0) start_session();
     --turns_left_;
     const std::string prompt = id("msg");
-    message(prompt, fmt::format(R"("role":"user","time":{{"created":{}}},"agent":"build","model":{{"providerID":"alpha","modelID":"large"}})", time_));
+    message(
+        prompt,
+        fmt::format(
+            R"("role":"user","time":{{"created":{}}},"agent":"build","model":{{"providerID":"alpha","modelID":"large"}})",
+            time_));
     part(prompt, id("prt"), fmt::format(R"("type":"text","text":"{}")", text()));
     emit("session.status", R"("status":{"type":"busy"})");
     const std::size_t steps = 1 + random_() % 5;
-    for (std::size_t i = 0; i < steps; ++i) step(prompt, i + 1 == steps);
+    for (std::size_t i = 0; i < steps; ++i)
+      step(prompt, i + 1 == steps);
     emit("session.idle", R"("x":0)");
   }
 
@@ -104,34 +141,64 @@ class Maker {
     const std::string answer = id("msg");
     const std::int64_t created = time_;
     const auto info = [&](const std::string& end) {
-      message(answer, fmt::format(R"("role":"assistant","parentID":"{}","modelID":"large","providerID":"alpha","mode":"build","agent":"build","cost":0.0042,"tokens":{{"input":{},"output":{},"reasoning":0,"cache":{{"read":{},"write":0}}}},"time":{{"created":{}{}}})",
-                                  prompt, 500 + random_() % 9000, random_() % 900, random_() % 50'000, created, end));
+      message(
+          answer,
+          fmt::format(
+              R"("role":"assistant","parentID":"{}","modelID":"large","providerID":"alpha","mode":"build","agent":"build","cost":0.0042,"tokens":{{"input":{},"output":{},"reasoning":0,"cache":{{"read":{},"write":0}}}},"time":{{"created":{}{}}})",
+              prompt,
+              500 + random_() % 9000,
+              random_() % 900,
+              random_() % 50'000,
+              created,
+              end));
     };
     info("");
     const std::string said = id("prt");
     part(answer, said, fmt::format(R"("type":"text","text":"","time":{{"start":{}}})", time_));
     const std::int64_t began = time_;
     for (std::size_t i = random_() % 6; i > 0; --i) {
-      emit("message.part.delta", fmt::format(R"("messageID":"{}","partID":"{}","field":"text","delta":"order value")", answer, said));
+      emit("message.part.delta",
+           fmt::format(R"("messageID":"{}","partID":"{}","field":"text","delta":"order value")",
+                       answer,
+                       said));
     }
-    part(answer, said, fmt::format(R"("type":"text","text":"{}","time":{{"start":{},"end":{}}})", text(), began, time_));
+    part(answer,
+         said,
+         fmt::format(
+             R"("type":"text","text":"{}","time":{{"start":{},"end":{}}})", text(), began, time_));
     if (!last) tool(answer);
-    part(answer, id("prt"),
-         fmt::format(R"("type":"step-finish","reason":"{}","cost":0.0042,"tokens":{{"input":{},"output":{},"reasoning":0,"cache":{{"read":{},"write":0}}}})",
-                     last ? "stop" : "tool-calls", 500 + random_() % 9000, random_() % 900, random_() % 50'000));
+    part(
+        answer,
+        id("prt"),
+        fmt::format(
+            R"("type":"step-finish","reason":"{}","cost":0.0042,"tokens":{{"input":{},"output":{},"reasoning":0,"cache":{{"read":{},"write":0}}}})",
+            last ? "stop" : "tool-calls",
+            500 + random_() % 9000,
+            random_() % 900,
+            random_() % 50'000));
     info(fmt::format(R"(,"completed":{})", time_));
   }
 
   void tool(const std::string& answer) {
     const std::string call = id("prt");
-    const std::string head = fmt::format(R"("type":"tool","tool":"bash","callID":"call_{}","state":{{)", random_());
+    const std::string head =
+        fmt::format(R"("type":"tool","tool":"bash","callID":"call_{}","state":{{)", random_());
     part(answer, call, head + R"("status":"pending","input":{},"raw":""})");
     const std::int64_t start = time_;
     const std::string input = R"("input":{"command":"npm test","description":"run the tests"})";
-    part(answer, call, fmt::format(R"({}"status":"running",{},"time":{{"start":{}}}}})", head, input, start));
-    part(answer, call,
-         fmt::format(R"({}"status":"completed",{},"output":"{}","title":"npm test","metadata":{{"exit":0}},"time":{{"start":{},"end":{}}}}})",
-                     head, input, text(), start, time_));
+    part(answer,
+         call,
+         fmt::format(R"({}"status":"running",{},"time":{{"start":{}}}}})", head, input, start));
+    part(
+        answer,
+        call,
+        fmt::format(
+            R"({}"status":"completed",{},"output":"{}","title":"npm test","metadata":{{"exit":0}},"time":{{"start":{},"end":{}}}}})",
+            head,
+            input,
+            text(),
+            start,
+            time_));
   }
 
   std::mt19937 random_;
@@ -143,6 +210,8 @@ class Maker {
 
 }  // namespace
 
-std::vector<std::string> make_events(unsigned seed, std::size_t count) { return Maker(seed).make(count); }
+std::vector<std::string> make_events(unsigned seed, std::size_t count) {
+  return Maker(seed).make(count);
+}
 
 }  // namespace respool::bench

@@ -1,13 +1,16 @@
 #include <filesystem>
 
-#include <benchmark/benchmark.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 
-#include "bench/corpus/corpus.h"
+#include <benchmark/benchmark.h>
+#include <sqlite3.h>
+
 #include "engine/facts/fold.h"
 #include "engine/model/recorder.h"
+
 #include "ingest/ingester.h"
+
+#include "bench/corpus/corpus.h"
 
 // What it costs to keep the corpus: verbatim, deduplicated, chained, folded, durable at the end.
 // Items are events; CPU time is that of the whole process, RocksDB's own threads included.
@@ -38,12 +41,15 @@ class TempDir {
 
 std::string joined(const Corpus& corpus) {
   std::string bytes;
-  for (const auto& event : corpus.events) bytes += event + "\n";
+  for (const auto& event : corpus.events)
+    bytes += event + "\n";
   return bytes;
 }
 
 Result<std::unique_ptr<Store>> open_store(const fs::path& path) {
-  return Store::open({.directory = path / "store", .host = "bench", .purpose = "bench", .now_ms = kNow}, Access::Write);
+  return Store::open(
+      {.directory = path / "store", .host = "bench", .purpose = "bench", .now_ms = kNow},
+      Access::Write);
 }
 
 Result<void> ingest_all(Store& store, const std::string& bytes) {
@@ -68,8 +74,10 @@ void BM_Ingest(benchmark::State& state, const char* name) {
     const TempDir dir;
     auto store = open_store(dir.path());
     if (!store) return state.SkipWithError(store.error().message().c_str());
-    if (const auto done = ingest_all(*store.value(), bytes); !done) return state.SkipWithError(done.error().message().c_str());
-    if (const auto closed = store.value()->close(); !closed) return state.SkipWithError(closed.error().message().c_str());
+    if (const auto done = ingest_all(*store.value(), bytes); !done)
+      return state.SkipWithError(done.error().message().c_str());
+    if (const auto closed = store.value()->close(); !closed)
+      return state.SkipWithError(closed.error().message().c_str());
     ratio = static_cast<double>(store.value()->disk_bytes()) / static_cast<double>(bytes.size());
   }
   state.counters["disk_ratio"] = ratio;
@@ -83,12 +91,18 @@ void BM_SqliteInsert(benchmark::State& state, const char* name) {
     const TempDir dir;
     sqlite3* db = nullptr;
     sqlite3_open((dir.path() / "events.db").c_str(), &db);
-    sqlite3_exec(db, "pragma journal_mode=wal; create table event(id integer primary key, data text)", nullptr, nullptr, nullptr);
+    sqlite3_exec(db,
+                 "pragma journal_mode=wal; create table event(id integer primary key, data text)",
+                 nullptr,
+                 nullptr,
+                 nullptr);
     sqlite3_stmt* insert = nullptr;
     sqlite3_prepare_v2(db, "insert into event(data) values(?)", -1, &insert, nullptr);
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (i % 512 == 0) sqlite3_exec(db, i == 0 ? "begin" : "commit; begin", nullptr, nullptr, nullptr);
-      sqlite3_bind_text(insert, 1, events[i].data(), static_cast<int>(events[i].size()), SQLITE_STATIC);
+      if (i % 512 == 0)
+        sqlite3_exec(db, i == 0 ? "begin" : "commit; begin", nullptr, nullptr, nullptr);
+      sqlite3_bind_text(
+          insert, 1, events[i].data(), static_cast<int>(events[i].size()), SQLITE_STATIC);
       if (sqlite3_step(insert) != SQLITE_DONE) return state.SkipWithError("sqlite");
       sqlite3_reset(insert);
     }
@@ -127,17 +141,25 @@ void BM_Rebuild(benchmark::State& state, const char* name) {
   const TempDir dir;
   auto store = open_store(dir.path());
   if (!store) return state.SkipWithError(store.error().message().c_str());
-  if (const auto done = ingest_all(*store.value(), joined(corpus(name))); !done) return state.SkipWithError(done.error().message().c_str());
+  if (const auto done = ingest_all(*store.value(), joined(corpus(name))); !done)
+    return state.SkipWithError(done.error().message().c_str());
   for (auto _ : state) {
-    if (const auto done = rebuild_model(*store.value()); !done) return state.SkipWithError(done.error().message().c_str());
+    if (const auto done = rebuild_model(*store.value()); !done)
+      return state.SkipWithError(done.error().message().c_str());
   }
   count(state, corpus(name));
 }
 
-#define RESPOOL_BENCH(function)                                                                        \
-  BENCHMARK_CAPTURE(function, small, "small")->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond); \
-  BENCHMARK_CAPTURE(function, mixed, "mixed")->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond); \
-  BENCHMARK_CAPTURE(function, recorded, "recorded")->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond)
+#define RESPOOL_BENCH(function)                     \
+  BENCHMARK_CAPTURE(function, small, "small")       \
+      ->MeasureProcessCPUTime()                     \
+      ->Unit(benchmark::kMillisecond);              \
+  BENCHMARK_CAPTURE(function, mixed, "mixed")       \
+      ->MeasureProcessCPUTime()                     \
+      ->Unit(benchmark::kMillisecond);              \
+  BENCHMARK_CAPTURE(function, recorded, "recorded") \
+      ->MeasureProcessCPUTime()                     \
+      ->Unit(benchmark::kMillisecond)
 
 RESPOOL_BENCH(BM_Fold);
 RESPOOL_BENCH(BM_Ingest);

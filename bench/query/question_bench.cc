@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <benchmark/benchmark.h>
 #include <stdlib.h>
 
-#include "bench/corpus/corpus.h"
+#include <benchmark/benchmark.h>
+
 #include "engine/model/recorder.h"
+
 #include "ingest/ingester.h"
 #include "query/replay/prefix.h"
 #include "query/views/session_view.h"
 #include "query/views/usage_view.h"
+
+#include "bench/corpus/corpus.h"
 
 // What an answer costs on a store that holds the corpus, opened once.
 namespace respool::bench {
@@ -40,10 +43,12 @@ class FilledStore {
 
  private:
   Result<void> fill(const char* name) {
-    const StoreOptions options{.directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = kNow};
+    const StoreOptions options{
+        .directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = kNow};
     RESPOOL_TRY(store_, Store::open(options, Access::Write));
     std::string bytes;
-    for (const auto& event : corpus(name).events) bytes += event + "\n";
+    for (const auto& event : corpus(name).events)
+      bytes += event + "\n";
     RESPOOL_TRY(const auto recorder, Recorder::open(*store_));
     IngestOptions ingest;
     ingest.now_ms = [] { return kNow; };
@@ -66,7 +71,8 @@ void BM_Usage(benchmark::State& state, const char* name) {
   const StoreReader reader(filled.store());
   const auto zone = Zone::find("UTC");
   for (auto _ : state) {
-    const auto answer = usage(reader, {UsageKey::Day, UsageKey::Model}, {}, zone.value(), nullptr, "");
+    const auto answer =
+        usage(reader, {UsageKey::Day, UsageKey::Model}, {}, zone.value(), nullptr, "");
     if (!answer) return state.SkipWithError(answer.error().message().c_str());
   }
 }
@@ -88,23 +94,25 @@ void BM_Replay(benchmark::State& state, const char* name) {
   const StoreReader reader(filled.store());
   const auto sessions = reader.sessions();
   if (!sessions || sessions.value().empty()) return state.SkipWithError("no sessions");
-  const auto& largest = *std::max_element(sessions.value().begin(), sessions.value().end(), [](const auto& a, const auto& b) {
-    return a.totals.usage->steps < b.totals.usage->steps;
-  });
+  const auto& largest = *std::max_element(
+      sessions.value().begin(), sessions.value().end(), [](const auto& a, const auto& b) {
+        return a.totals.usage->steps < b.totals.usage->steps;
+      });
   std::size_t bytes = 0;
   for (auto _ : state) {
     const auto transcript = read_transcript(reader, largest.number, {});
     if (!transcript) return state.SkipWithError(transcript.error().message().c_str());
     bytes = 0;
-    for (const auto& item : transcript.value().items) bytes += item.text.size() + item.input.size();
+    for (const auto& item : transcript.value().items)
+      bytes += item.text.size() + item.input.size();
     benchmark::DoNotOptimize(render_replay(transcript.value(), {}));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
 }
 
-#define RESPOOL_BENCH(function)                                                                 \
-  BENCHMARK_CAPTURE(function, small, "small")->Unit(benchmark::kMicrosecond);                   \
-  BENCHMARK_CAPTURE(function, mixed, "mixed")->Unit(benchmark::kMicrosecond);                   \
+#define RESPOOL_BENCH(function)                                               \
+  BENCHMARK_CAPTURE(function, small, "small")->Unit(benchmark::kMicrosecond); \
+  BENCHMARK_CAPTURE(function, mixed, "mixed")->Unit(benchmark::kMicrosecond); \
   BENCHMARK_CAPTURE(function, recorded, "recorded")->Unit(benchmark::kMicrosecond)
 
 RESPOOL_BENCH(BM_Usage);

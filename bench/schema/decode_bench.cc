@@ -3,9 +3,10 @@
 #include <benchmark/benchmark.h>
 #include <simdjson.h>
 
-#include "bench/corpus/corpus.h"
 #include "schema/digest.h"
 #include "schema/opencode/record.h"
+
+#include "bench/corpus/corpus.h"
 
 // What one pass over the corpus costs, event by event, beside the least it could cost. Items are
 // events, bytes are delivered bytes; every figure is of one thread's CPU time.
@@ -33,7 +34,8 @@ void BM_Memcpy(benchmark::State& state, const char* name) {
 void BM_Sha256(benchmark::State& state, const char* name) {
   const auto& events = corpus(name).events;
   for (auto _ : state) {
-    for (const auto& event : events) benchmark::DoNotOptimize(sha256(event));
+    for (const auto& event : events)
+      benchmark::DoNotOptimize(sha256(event));
   }
   count(state, corpus(name));
 }
@@ -54,7 +56,9 @@ void BM_SimdjsonExtraction(benchmark::State& state, const char* name) {
       std::string_view type;
       std::string_view session;
       simdjson::ondemand::object properties;
-      if (document["id"].get(id) || document["type"].get(type) || document["properties"].get(properties)) continue;
+      if (document["id"].get(id) || document["type"].get(type) ||
+          document["properties"].get(properties))
+        continue;
       if (!properties["sessionID"].get(session)) ++found;
       simdjson::ondemand::object inner;
       if (!properties["part"].get(inner) || !properties["info"].get(inner)) {
@@ -72,17 +76,19 @@ void BM_SimdjsonExtraction(benchmark::State& state, const char* name) {
 void BM_Decode(benchmark::State& state, const char* name) {
   const auto& events = corpus(name).events;
   for (const auto& event : events) {
-    if (decode_record(event).problems != kNoProblem) return state.SkipWithError("an event does not decode");
+    if (decode_record(event).problems != kNoProblem)
+      return state.SkipWithError("an event does not decode");
   }
   for (auto _ : state) {
-    for (const auto& event : events) benchmark::DoNotOptimize(decode_record(event));
+    for (const auto& event : events)
+      benchmark::DoNotOptimize(decode_record(event));
   }
   count(state, corpus(name));
 }
 
-#define RESPOOL_BENCH(function)                         \
-  BENCHMARK_CAPTURE(function, small, "small");          \
-  BENCHMARK_CAPTURE(function, mixed, "mixed");          \
+#define RESPOOL_BENCH(function)                \
+  BENCHMARK_CAPTURE(function, small, "small"); \
+  BENCHMARK_CAPTURE(function, mixed, "mixed"); \
   BENCHMARK_CAPTURE(function, recorded, "recorded")
 
 RESPOOL_BENCH(BM_Memcpy);

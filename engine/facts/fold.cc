@@ -4,17 +4,18 @@
 
 #include <fmt/format.h>
 
-#include "engine/facts/gap_kind.h"
-#include "engine/facts/join.h"
 #include "schema/digest.h"
 #include "schema/opencode/id_time.h"
+
+#include "engine/facts/gap_kind.h"
+#include "engine/facts/join.h"
 
 namespace respool {
 namespace {
 
-using fold_detail::AsOf;
 using fold_detail::add_origin;
 using fold_detail::as_of;
+using fold_detail::AsOf;
 using fold_detail::comparable;
 using fold_detail::join;
 using fold_detail::join_removal;
@@ -87,25 +88,29 @@ void fold_removal(SessionFacts& facts, const EventContext& event, const Record& 
   auto& part = message.parts[removed->part];
   part.id = removed->part;
   part.message = removed->message;
-  if (join_removal(part, bits)) touch(facts, FactKind::Part, part_identity(removed->message, removed->part));
+  if (join_removal(part, bits))
+    touch(facts, FactKind::Part, part_identity(removed->message, removed->part));
 }
 
 void fold_status(SessionFacts& facts, const EventContext& event, const Record& record) {
   auto& session = facts.session;
   const auto* status = std::get_if<StatusBody>(&record.body);
-  const bool idle = record.kind == Kind::SessionIdle || (status != nullptr && status->type == "idle");
+  const bool idle =
+      record.kind == Kind::SessionIdle || (status != nullptr && status->type == "idle");
   if (idle) facts.session_dirty |= keep_latest(session.idle_ms, event.time_ms);
   if (status != nullptr && status->type == "retry") {
     facts.session_dirty |= keep_latest(session.retry_ms, event.time_ms);
   }
-  if (record.kind == Kind::Compacted) facts.session_dirty |= keep_latest(session.compacted_ms, event.time_ms);
+  if (record.kind == Kind::Compacted)
+    facts.session_dirty |= keep_latest(session.compacted_ms, event.time_ms);
 }
 
 void fold_error(SessionFacts& facts, const EventContext& event, const Record& record) {
   const auto* error = std::get_if<ErrorBody>(&record.body);
   if (error == nullptr) return;
   const std::int64_t time = event.time_ms.value_or(0);
-  const std::string key = fmt::format("{:020} {} {:016x}", time, error->name, content_hash(error->text));
+  const std::string key =
+      fmt::format("{:020} {} {:016x}", time, error->name, content_hash(error->text));
   auto& row = facts.errors[key];
   if (row.sources == 0) {
     row.name = error->name;
@@ -141,7 +146,8 @@ void fold_ask(SessionFacts& facts, const EventContext& event, const Record& reco
       row.call = body->row.call;
       row.ref = event.ref;
     }
-  } else if (!row.replied_ms || std::tuple(time, digest) < std::tuple(*row.replied_ms, row.replied_digest)) {
+  } else if (!row.replied_ms ||
+             std::tuple(time, digest) < std::tuple(*row.replied_ms, row.replied_digest)) {
     row.replied_ms = time;
     row.replied_digest = digest;
     row.reply = body->row.reply;
@@ -157,7 +163,9 @@ void fold_todos(SessionFacts& facts, const EventContext& event, const Record& re
   const std::uint64_t digest = (static_cast<std::uint64_t>(todos->count) << 32) | todos->done;
   const fb::JoinKey key(moment.ms, digest, moment.counter, 0, 1);
   auto& session = facts.session;
-  if (std::tuple(comparable(key), digest) <= std::tuple(comparable(session.todo_key), session.todo_key.digest())) return;
+  if (std::tuple(comparable(key), digest) <=
+      std::tuple(comparable(session.todo_key), session.todo_key.digest()))
+    return;
   session.todo_key = key;
   session.todo_ref = event.ref;
   session.todos = todos->count;
@@ -195,7 +203,10 @@ void fold_prompt(SessionFacts& facts, const EventContext& event, const Record& r
 
 // ---------------------------------------------------------------- beside the facts
 
-void add_problem(SessionFacts& facts, const EventContext& event, GapKind kind, std::string_view detail) {
+void add_problem(SessionFacts& facts,
+                 const EventContext& event,
+                 GapKind kind,
+                 std::string_view detail) {
   const std::string identity = fmt::format("{:03} {}", static_cast<unsigned>(kind), detail);
   auto& row = facts.problems[identity];
   if (row.count == 0) {
@@ -211,22 +222,26 @@ void add_problem(SessionFacts& facts, const EventContext& event, GapKind kind, s
 
 void note_problems(SessionFacts& facts, const EventContext& event, const Record& record) {
   if (event.raw_bytes > kDecodeLimitBytes) {
-    add_problem(facts, event, GapKind::Malformed, "record above the decode limit, kept but not read");
+    add_problem(
+        facts, event, GapKind::Malformed, "record above the decode limit, kept but not read");
     return;
   }
   if (event.shape == Shape::Malformed) {
     const bool cut = event.wire_type == kTruncatedType;
-    add_problem(facts,
-                event,
-                cut ? GapKind::Truncated : GapKind::Malformed,
-                fmt::format("{}, at byte {}", cut ? "the document breaks off" : "not JSON", event.place));
+    add_problem(
+        facts,
+        event,
+        cut ? GapKind::Truncated : GapKind::Malformed,
+        fmt::format("{}, at byte {}", cut ? "the document breaks off" : "not JSON", event.place));
     return;
   }
   if ((record.problems & kMalformed) != 0) {
-    add_problem(facts, event, GapKind::Malformed, fmt::format("JSON breaks off, at byte {}", event.place));
+    add_problem(
+        facts, event, GapKind::Malformed, fmt::format("JSON breaks off, at byte {}", event.place));
   }
   if ((record.problems & kRepaired) != 0) {
-    add_problem(facts, event, GapKind::Malformed, "bad UTF-8 or control characters, read after repair");
+    add_problem(
+        facts, event, GapKind::Malformed, "bad UTF-8 or control characters, read after repair");
   }
   if ((record.problems & kIdentityMismatch) != 0) {
     add_problem(facts, event, GapKind::IdentityMismatch, record.problem_detail);
@@ -235,18 +250,21 @@ void note_problems(SessionFacts& facts, const EventContext& event, const Record&
     add_problem(facts, event, GapKind::UnknownVariant, record.problem_detail);
   }
   if (record.kind == Kind::Unknown) {
-    add_problem(facts, event, GapKind::UnknownType, event.wire_type.empty() ? "no type" : event.wire_type);
+    add_problem(
+        facts, event, GapKind::UnknownType, event.wire_type.empty() ? "no type" : event.wire_type);
   }
-  if (record.kind == Kind::Foreign) add_problem(facts, event, GapKind::ForeignSchema, record.wire_type);
+  if (record.kind == Kind::Foreign)
+    add_problem(facts, event, GapKind::ForeignSchema, record.wire_type);
 }
 
 void note_sequence(SessionFacts& facts, const Record& record) {
   if (!record.sequence) return;
   const std::uint64_t number = *record.sequence;
   auto& ranges = facts.sequence.ranges;
-  auto at = std::lower_bound(ranges.begin(), ranges.end(), number, [](const fb::SeqRange& range, std::uint64_t n) {
-    return range.last() < n;
-  });
+  auto at = std::lower_bound(
+      ranges.begin(), ranges.end(), number, [](const fb::SeqRange& range, std::uint64_t n) {
+        return range.last() < n;
+      });
   if (at != ranges.end() && at->first() <= number) return;
   const bool joins_next = at != ranges.end() && number + 1 == at->first();
   const bool joins_previous = at != ranges.begin() && std::prev(at)->last() + 1 == number;
@@ -290,7 +308,8 @@ void note_session(SessionFacts& facts, const EventContext& event) {
   if (event.host.empty()) return;
   const std::int64_t time = event.time_ms.value_or(0);
   const std::string host(event.host);
-  if (session.host_at_ms && std::tie(time, host) <= std::tie(*session.host_at_ms, session.host)) return;
+  if (session.host_at_ms && std::tie(time, host) <= std::tie(*session.host_at_ms, session.host))
+    return;
   session.host_at_ms = time;
   session.host = host;
   facts.session_dirty = true;
@@ -299,16 +318,17 @@ void note_session(SessionFacts& facts, const EventContext& event) {
 }  // namespace
 
 EventContext context_of(const StoredEvent& event) {
-  return EventContext{.ref = fb::EventRef(event.event.value, static_cast<std::uint32_t>(event.origin.value)),
-                      .shape = event.shape(),
-                      .wire_type = event.header.wire_type,
-                      .time_ms = event.header.time_ms,
-                      .as_of_ms = event.header.as_of_ms,
-                      .host = event.header.host,
-                      .run = event.header.run,
-                      .raw_bytes = event.header.raw_bytes,
-                      .recording = event.header.recording,
-                      .place = event.header.place};
+  return EventContext{
+      .ref = fb::EventRef(event.event.value, static_cast<std::uint32_t>(event.origin.value)),
+      .shape = event.shape(),
+      .wire_type = event.header.wire_type,
+      .time_ms = event.header.time_ms,
+      .as_of_ms = event.header.as_of_ms,
+      .host = event.header.host,
+      .run = event.header.run,
+      .raw_bytes = event.header.raw_bytes,
+      .recording = event.header.recording,
+      .place = event.header.place};
 }
 
 void fold(SessionFacts& facts, const EventContext& event, const Record& record) {
@@ -319,27 +339,38 @@ void fold(SessionFacts& facts, const EventContext& event, const Record& record) 
   note_sequence(facts, record);
   note_run(facts, event, record);
   switch (record.kind) {
-    case Kind::SessionState: return fold_session(facts, event, record);
-    case Kind::MessageState: return fold_message(facts, event, record);
-    case Kind::PartState: return fold_part(facts, event, record);
+    case Kind::SessionState:
+      return fold_session(facts, event, record);
+    case Kind::MessageState:
+      return fold_message(facts, event, record);
+    case Kind::PartState:
+      return fold_part(facts, event, record);
     case Kind::SessionRemoved:
     case Kind::MessageRemoved:
-    case Kind::PartRemoved: return fold_removal(facts, event, record);
+    case Kind::PartRemoved:
+      return fold_removal(facts, event, record);
     case Kind::SessionStatus:
     case Kind::SessionIdle:
-    case Kind::Compacted: return fold_status(facts, event, record);
-    case Kind::SessionError: return fold_error(facts, event, record);
+    case Kind::Compacted:
+      return fold_status(facts, event, record);
+    case Kind::SessionError:
+      return fold_error(facts, event, record);
     case Kind::PermissionAsked:
     case Kind::PermissionReplied:
     case Kind::QuestionAsked:
     case Kind::QuestionReplied:
-    case Kind::QuestionRejected: return fold_ask(facts, event, record);
-    case Kind::Todos: return fold_todos(facts, event, record);
-    case Kind::CommandExecuted: return fold_command(facts, event, record);
-    case Kind::Prompt: return fold_prompt(facts, event, record);
+    case Kind::QuestionRejected:
+      return fold_ask(facts, event, record);
+    case Kind::Todos:
+      return fold_todos(facts, event, record);
+    case Kind::CommandExecuted:
+      return fold_command(facts, event, record);
+    case Kind::Prompt:
+      return fold_prompt(facts, event, record);
     case Kind::Passing:
     case Kind::Foreign:
-    case Kind::Unknown: return;
+    case Kind::Unknown:
+      return;
   }
 }
 

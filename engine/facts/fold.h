@@ -1,8 +1,9 @@
 #pragma once
 
+#include "schema/opencode/record.h"
+
 #include "engine/facts/session_facts.h"
 #include "engine/log/event.h"
-#include "schema/opencode/record.h"
 
 namespace respool {
 

@@ -11,6 +11,7 @@
 #include "schema/digest.h"
 #include "schema/opencode/id_time.h"
 #include "schema/opencode/record.h"
+
 #include "engine/facts/fold.h"
 #include "engine/facts/session_facts.h"
 
@@ -22,11 +23,14 @@ namespace respool::fold_detail {
 inline std::uint8_t rank_of(const fb::PartRowT& part) {
   switch (part.type) {
     case fb::PartType::Tool:
-      if (part.status == fb::ToolStatus::Completed || part.status == fb::ToolStatus::Error) return 2;
+      if (part.status == fb::ToolStatus::Completed || part.status == fb::ToolStatus::Error)
+        return 2;
       return part.status == fb::ToolStatus::Running ? 1 : 0;
     case fb::PartType::Text:
-    case fb::PartType::Reasoning: return part.end_ms ? 1 : 0;
-    default: return 0;
+    case fb::PartType::Reasoning:
+      return part.end_ms ? 1 : 0;
+    default:
+      return 0;
   }
 }
 
@@ -36,7 +40,9 @@ inline std::uint8_t rank_of(const fb::MessageRowT& message) {
   return static_cast<std::uint8_t>((ended ? 1 : 0) + (message.completed_ms ? 1 : 0));
 }
 
-inline std::uint8_t rank_of(const fb::SessionRowT&) { return 0; }
+inline std::uint8_t rank_of(const fb::SessionRowT&) {
+  return 0;
+}
 
 // The moment an observation speaks of. Event ids are finer than milliseconds.
 struct AsOf {
@@ -73,12 +79,15 @@ inline void add_origin(std::vector<std::uint32_t>& origins, std::uint32_t origin
   if (at == origins.end() || *at != origin) origins.insert(at, origin);
 }
 
-inline std::uint32_t source_bit(Shape shape) { return 1U << static_cast<unsigned>(shape); }
+inline std::uint32_t source_bit(Shape shape) {
+  return 1U << static_cast<unsigned>(shape);
+}
 
 // Carries what is joined by itself from the losing row to the winning one.
 inline void keep_registers(const fb::MessageRowT&, fb::MessageRowT&) {}
 inline void keep_registers(const fb::PartRowT& old, fb::PartRowT& winner) {
-  if (old.line_ms && (!winner.line_ms || *old.line_ms < *winner.line_ms)) winner.line_ms = old.line_ms;
+  if (old.line_ms && (!winner.line_ms || *old.line_ms < *winner.line_ms))
+    winner.line_ms = old.line_ms;
 }
 inline void keep_registers(const fb::SessionRowT& old, fb::SessionRowT& winner) {
   winner.idle_ms = old.idle_ms;

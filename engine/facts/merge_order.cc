@@ -21,13 +21,16 @@ std::optional<std::int64_t> earliest_part_time(const MessageFacts& message) {
     if (!is_live(part)) continue;
     see(part.start_ms);
     see(part.line_ms);
-    if (!part.start_ms && !part.line_ms && part.key.as_of_ms() != 0) see(std::optional(part.key.as_of_ms()));
+    if (!part.start_ms && !part.line_ms && part.key.as_of_ms() != 0)
+      see(std::optional(part.key.as_of_ms()));
   }
   return earliest;
 }
 
 bool has_live_parts(const MessageFacts& message) {
-  return std::any_of(message.parts.begin(), message.parts.end(), [](const auto& entry) { return is_live(entry.second); });
+  return std::any_of(message.parts.begin(), message.parts.end(), [](const auto& entry) {
+    return is_live(entry.second);
+  });
 }
 
 // A message's place: its time, lifted to its prompt's where that is later.
@@ -77,21 +80,25 @@ std::vector<OrderedMessage> message_order(const SessionFacts& facts) {
     const std::int64_t effective = effective_time(facts, ordered);
     keyed.push_back({{effective, ordered.assistant, id_order(id, effective), id}, ordered});
   }
-  std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
+  std::sort(
+      keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
   std::vector<OrderedMessage> order;
   order.reserve(keyed.size());
-  for (const auto& entry : keyed) order.push_back(entry.message);
+  for (const auto& entry : keyed)
+    order.push_back(entry.message);
   return order;
 }
 
-std::vector<const fb::PartRowT*> part_order(const MessageFacts& message, std::int64_t message_time_ms) {
+std::vector<const fb::PartRowT*> part_order(const MessageFacts& message,
+                                            std::int64_t message_time_ms) {
   std::vector<std::tuple<std::int64_t, std::string_view, const fb::PartRowT*>> keyed;
   for (const auto& [id, part] : message.parts) {
     if (is_live(part)) keyed.emplace_back(id_order(id, message_time_ms), id, &part);
   }
   std::sort(keyed.begin(), keyed.end());
   std::vector<const fb::PartRowT*> order;
-  for (const auto& entry : keyed) order.push_back(std::get<2>(entry));
+  for (const auto& entry : keyed)
+    order.push_back(std::get<2>(entry));
   return order;
 }
 

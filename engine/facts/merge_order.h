@@ -26,6 +26,7 @@ struct OrderedMessage {
 std::vector<OrderedMessage> message_order(const SessionFacts& facts);
 
 // The parts of a message in the order they were made.
-std::vector<const fb::PartRowT*> part_order(const MessageFacts& message, std::int64_t message_time_ms);
+std::vector<const fb::PartRowT*> part_order(const MessageFacts& message,
+                                            std::int64_t message_time_ms);
 
 }  // namespace respool

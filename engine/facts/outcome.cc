@@ -19,7 +19,10 @@ constexpr std::string_view kAbortError = "Tool execution aborted";
 
 // The session went on after the call was last seen: a later message, the end of its own message,
 // or the session's idle.
-bool went_on(const SessionFacts& facts, const std::string& message_id, const MessageFacts& message, const fb::PartRowT& part) {
+bool went_on(const SessionFacts& facts,
+             const std::string& message_id,
+             const MessageFacts& message,
+             const fb::PartRowT& part) {
   if (message.row && (message.row->completed_ms || !message.row->error_name.empty())) return true;
   if (facts.session.idle_ms && *facts.session.idle_ms > part.key.as_of_ms()) return true;
   const auto time = message_time(facts, message_id, message);
@@ -42,14 +45,22 @@ ToolOutcome error_outcome(const fb::PartRowT& part) {
 
 std::string_view outcome_name(ToolOutcome outcome) {
   switch (outcome) {
-    case ToolOutcome::Completed: return "completed";
-    case ToolOutcome::Failed: return "failed";
-    case ToolOutcome::Withheld: return "withheld";
-    case ToolOutcome::Refused: return "refused";
-    case ToolOutcome::Aborted: return "aborted";
-    case ToolOutcome::Orphaned: return "orphaned";
-    case ToolOutcome::Running: return "running";
-    case ToolOutcome::Unknown: return "unknown";
+    case ToolOutcome::Completed:
+      return "completed";
+    case ToolOutcome::Failed:
+      return "failed";
+    case ToolOutcome::Withheld:
+      return "withheld";
+    case ToolOutcome::Refused:
+      return "refused";
+    case ToolOutcome::Aborted:
+      return "aborted";
+    case ToolOutcome::Orphaned:
+      return "orphaned";
+    case ToolOutcome::Running:
+      return "running";
+    case ToolOutcome::Unknown:
+      return "unknown";
   }
   return "unknown";
 }
@@ -61,12 +72,16 @@ ToolOutcome tool_outcome(const SessionFacts& facts,
   switch (part.status) {
     case fb::ToolStatus::Completed:
       if (part.tool == "invalid") return ToolOutcome::Withheld;
-      return part.aborted || part.exit_state == fb::ExitState::Null ? ToolOutcome::Aborted : ToolOutcome::Completed;
-    case fb::ToolStatus::Error: return error_outcome(part);
+      return part.aborted || part.exit_state == fb::ExitState::Null ? ToolOutcome::Aborted
+                                                                    : ToolOutcome::Completed;
+    case fb::ToolStatus::Error:
+      return error_outcome(part);
     case fb::ToolStatus::Pending:
     case fb::ToolStatus::Running:
-      return went_on(facts, message_id, message, part) ? ToolOutcome::Orphaned : ToolOutcome::Running;
-    case fb::ToolStatus::Unknown: return ToolOutcome::Unknown;
+      return went_on(facts, message_id, message, part) ? ToolOutcome::Orphaned
+                                                       : ToolOutcome::Running;
+    case fb::ToolStatus::Unknown:
+      return ToolOutcome::Unknown;
   }
   return ToolOutcome::Unknown;
 }

@@ -16,7 +16,7 @@ enum class ToolOutcome : std::uint8_t {
   Aborted,   // stopped while it ran: it may have taken effect
   Orphaned,  // never ended, and the session went on: it may have taken effect
   Running,
-  Unknown,   // a status this build does not know
+  Unknown,  // a status this build does not know
 };
 
 std::string_view outcome_name(ToolOutcome outcome);

@@ -24,11 +24,19 @@ std::string part_identity(std::string_view message, std::string_view part) {
   return identity;
 }
 
-bool is_removed(const fb::SessionRowT& row) { return removal_wins(row); }
-bool is_removed(const fb::MessageRowT& row) { return removal_wins(row); }
-bool is_removed(const fb::PartRowT& row) { return removal_wins(row); }
+bool is_removed(const fb::SessionRowT& row) {
+  return removal_wins(row);
+}
+bool is_removed(const fb::MessageRowT& row) {
+  return removal_wins(row);
+}
+bool is_removed(const fb::PartRowT& row) {
+  return removal_wins(row);
+}
 
-bool part_is_removed(const SessionFacts& facts, const MessageFacts& message, const fb::PartRowT& part) {
+bool part_is_removed(const SessionFacts& facts,
+                     const MessageFacts& message,
+                     const fb::PartRowT& part) {
   return is_removed(part) || (message.row && is_removed(*message.row)) || is_removed(facts.session);
 }
 

@@ -74,6 +74,8 @@ bool is_removed(const fb::MessageRowT& row);
 bool is_removed(const fb::PartRowT& row);
 
 // True where the part, its message or its session was removed.
-bool part_is_removed(const SessionFacts& facts, const MessageFacts& message, const fb::PartRowT& part);
+bool part_is_removed(const SessionFacts& facts,
+                     const MessageFacts& message,
+                     const fb::PartRowT& part);
 
 }  // namespace respool

@@ -5,26 +5,32 @@
 
 #include <fmt/format.h>
 
+#include "schema/opencode/shape.h"
+
 #include "engine/facts/merge_order.h"
 #include "engine/facts/outcome.h"
 #include "engine/facts/step.h"
-#include "schema/opencode/shape.h"
 
 namespace respool {
 namespace {
 
-constexpr std::uint32_t bit(Shape shape) { return 1U << static_cast<unsigned>(shape); }
+constexpr std::uint32_t bit(Shape shape) {
+  return 1U << static_cast<unsigned>(shape);
+}
 
 // Only the live streams carry approvals, errors and retries.
-constexpr std::uint32_t kLiveSources = bit(Shape::BusEvent) | bit(Shape::GlobalEvent) | bit(Shape::ApiEvent);
+constexpr std::uint32_t kLiveSources =
+    bit(Shape::BusEvent) | bit(Shape::GlobalEvent) | bit(Shape::ApiEvent);
 
 std::uint32_t all_sources(const SessionFacts& facts) {
   std::uint32_t sources = facts.session.sources;
   for (const auto& [id, message] : facts.messages) {
     if (message.row) sources |= message.row->sources;
-    for (const auto& [part_id, part] : message.parts) sources |= part.sources;
+    for (const auto& [part_id, part] : message.parts)
+      sources |= part.sources;
   }
-  for (const auto& [id, error] : facts.errors) sources |= error.sources;
+  for (const auto& [id, error] : facts.errors)
+    sources |= error.sources;
   return sources;
 }
 
@@ -32,25 +38,34 @@ bool is_user(const MessageFacts& message) {
   return message.row && is_live(*message.row) && message.row->role == "user";
 }
 
-void source_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+void source_gaps(const SessionFacts& facts,
+                 const std::vector<OrderedMessage>& order,
+                 std::vector<Gap>& gaps) {
   const bool live = (all_sources(facts) & kLiveSources) != 0;
-  const bool has_user = std::any_of(order.begin(), order.end(), [](const auto& m) { return is_user(*m.message); });
+  const bool has_user =
+      std::any_of(order.begin(), order.end(), [](const auto& m) { return is_user(*m.message); });
   bool has_tools = false;
   bool modelless = false;
   for (const auto& entry : order) {
     const auto& message = *entry.message;
     if (!is_user(message)) modelless |= !message.row || message.row->model.empty();
-    for (const auto& [id, part] : message.parts) has_tools |= part.type == fb::PartType::Tool;
+    for (const auto& [id, part] : message.parts)
+      has_tools |= part.type == fb::PartType::Tool;
   }
   if (!order.empty() && !has_user && facts.prompts.empty()) {
-    gaps.push_back({GapKind::PromptNotInSource, "session", "no source shows a prompt of this session"});
+    gaps.push_back(
+        {GapKind::PromptNotInSource, "session", "no source shows a prompt of this session"});
   }
-  if (modelless) gaps.push_back({GapKind::ModelNotInSource, "session", "messages whose model no source names"});
+  if (modelless)
+    gaps.push_back({GapKind::ModelNotInSource, "session", "messages whose model no source names"});
   if (!live && has_tools) {
-    gaps.push_back({GapKind::PermissionsNotInSource, "session", "no source shows who approved the tool calls"});
+    gaps.push_back({GapKind::PermissionsNotInSource,
+                    "session",
+                    "no source shows who approved the tool calls"});
   }
   if (!live && !order.empty()) {
-    gaps.push_back({GapKind::RetriesNotInSource, "session", "no source shows retries and what they hid"});
+    gaps.push_back(
+        {GapKind::RetriesNotInSource, "session", "no source shows retries and what they hid"});
   }
 }
 
@@ -70,7 +85,8 @@ void turn_gaps(const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps)
     const auto& message = *entry.message;
     if (is_user(message) || (message.row && is_removed(*message.row))) continue;
     const bool live = message.row && is_live(*message.row);
-    const bool open = live ? !message.row->completed_ms && message.row->error_name.empty() && message.row->finish.empty()
+    const bool open = live ? !message.row->completed_ms && message.row->error_name.empty() &&
+                                 message.row->finish.empty()
                            : run_step_is_open(message);
     if (open) gaps.push_back({GapKind::UnfinishedTurn, *entry.id, "an answer that never ended"});
   }
@@ -79,22 +95,30 @@ void turn_gaps(const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps)
   }
 }
 
-void tool_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+void tool_gaps(const SessionFacts& facts,
+               const std::vector<OrderedMessage>& order,
+               std::vector<Gap>& gaps) {
   for (const auto& entry : order) {
     for (const auto* part : part_order(*entry.message, entry.time_ms)) {
       if (part->type != fb::PartType::Tool) continue;
       if (tool_outcome(facts, *entry.id, *entry.message, *part) == ToolOutcome::Orphaned) {
-        gaps.push_back({GapKind::OrphanedTool, part->id, fmt::format("{} never ended; it may have taken effect", part->tool)});
+        gaps.push_back({GapKind::OrphanedTool,
+                        part->id,
+                        fmt::format("{} never ended; it may have taken effect", part->tool)});
       }
       if (!part->output_path.empty()) {
-        gaps.push_back({GapKind::OutputFileMissing, part->id, "the whole output was saved to a file that was not captured"});
+        gaps.push_back({GapKind::OutputFileMissing,
+                        part->id,
+                        "the whole output was saved to a file that was not captured"});
       }
     }
   }
 }
 
 // Where the steps and OpenCode's own sums differ, the steps count and this says so.
-void usage_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& order, std::vector<Gap>& gaps) {
+void usage_gaps(const SessionFacts& facts,
+                const std::vector<OrderedMessage>& order,
+                std::vector<Gap>& gaps) {
   std::int64_t visible_cost = 0;
   std::int64_t visible_tokens = 0;
   std::int64_t latest_moment = 0;
@@ -102,21 +126,26 @@ void usage_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& or
     const auto& message = *entry.message;
     const StepSum sum = sum_of_steps(message);
     if (sum.steps > 0 && total_of(sum.tokens) == 0) {
-      gaps.push_back({GapKind::ZeroUsage, *entry.id, "the provider reported no usage for this step"});
+      gaps.push_back(
+          {GapKind::ZeroUsage, *entry.id, "the provider reported no usage for this step"});
     }
     const auto step = step_of(facts, *entry.id, message);
     if (step) {
       visible_cost += step->usage->visible_cost_nanos;
-      visible_tokens += step->usage->visible_input + step->usage->visible_output + step->usage->visible_reasoning +
-                        step->usage->visible_cache_read + step->usage->visible_cache_write;
+      visible_tokens += step->usage->visible_input + step->usage->visible_output +
+                        step->usage->visible_reasoning + step->usage->visible_cache_read +
+                        step->usage->visible_cache_write;
     }
     if (!message.row || !is_live(*message.row)) continue;
     latest_moment = std::max(latest_moment, message.row->key.as_of_ms());
-    const bool says = message.row->has_tokens && (message.row->completed_ms || !message.row->finish.empty());
+    const bool says =
+        message.row->has_tokens && (message.row->completed_ms || !message.row->finish.empty());
     const bool differs = !same_tokens(message.row->tokens, sum.tokens) ||
                          (message.row->cost_nanos && *message.row->cost_nanos != sum.cost_nanos);
     if (says && sum.steps > 0 && differs) {
-      gaps.push_back({GapKind::UsageDisagrees, *entry.id, "the message's totals are not the sum of its steps"});
+      gaps.push_back({GapKind::UsageDisagrees,
+                      *entry.id,
+                      "the message's totals are not the sum of its steps"});
     }
   }
   const auto& session = facts.session;
@@ -126,7 +155,8 @@ void usage_gaps(const SessionFacts& facts, const std::vector<OrderedMessage>& or
   const bool cost_differs = std::abs(*session.cost_nanos - visible_cost) > slack;
   const bool tokens_differ = session.has_tokens && total_of(session.tokens) != visible_tokens;
   if (cost_differs || tokens_differ) {
-    gaps.push_back({GapKind::UsageDisagrees, "session", "the session's totals are not the sum of its steps"});
+    gaps.push_back(
+        {GapKind::UsageDisagrees, "session", "the session's totals are not the sum of its steps"});
   }
 }
 
@@ -159,7 +189,9 @@ void problem_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
   for (const auto& [identity, problem] : facts.problems) {
     gaps.push_back({static_cast<GapKind>(problem.kind),
                     fmt::format("recording {} byte {}", problem.recording, problem.place),
-                    problem.count == 1 ? problem.detail : fmt::format("{} ({} times)", problem.detail, problem.count)});
+                    problem.count == 1
+                        ? problem.detail
+                        : fmt::format("{} ({} times)", problem.detail, problem.count)});
   }
 }
 

@@ -11,7 +11,7 @@ namespace respool {
 // One thing that is missing from a session's record, or wrong in it.
 struct Gap {
   GapKind kind = GapKind::UnknownType;
-  std::string where;   // an id, a place, or "session"
+  std::string where;  // an id, a place, or "session"
   std::string detail;
 };
 

@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/facts/merge_order.h"
 #include "schema/digest.h"
+
+#include "engine/facts/merge_order.h"
 
 namespace respool {
 namespace {
@@ -34,7 +35,10 @@ constexpr auto kUsageFields = std::to_array<Field>({
 });
 
 // Adds one step: what was spent always, what is visible unless it was removed.
-void add_step(fb::UsageRowT& usage, const fb::TokenCounts& tokens, std::int64_t cost_nanos, bool removed) {
+void add_step(fb::UsageRowT& usage,
+              const fb::TokenCounts& tokens,
+              std::int64_t cost_nanos,
+              bool removed) {
   fb::UsageRowT step;
   step.steps = 1;
   step.input = tokens.input();
@@ -63,11 +67,14 @@ bool carries_usage(const fb::PartRowT& part) {
 
 // The message's own totals count where no step-finish part carries any, once it has ended.
 bool own_totals_count(const MessageFacts& message) {
-  if (!message.row || !is_live(*message.row) || message.row->role != "assistant" || !message.row->has_tokens) return false;
+  if (!message.row || !is_live(*message.row) || message.row->role != "assistant" ||
+      !message.row->has_tokens)
+    return false;
   const bool spent = total_of(message.row->tokens) > 0 || message.row->cost_nanos.value_or(0) > 0;
-  const bool has_finish_part = std::any_of(message.parts.begin(), message.parts.end(), [](const auto& entry) {
-    return is_live(entry.second) && entry.second.type == fb::PartType::StepFinish;
-  });
+  const bool has_finish_part =
+      std::any_of(message.parts.begin(), message.parts.end(), [](const auto& entry) {
+        return is_live(entry.second) && entry.second.type == fb::PartType::StepFinish;
+      });
   return spent || has_finish_part || !message.row->finish.empty();
 }
 
@@ -103,11 +110,13 @@ void set_copy_group(const SessionFacts& facts, const MessageFacts& message, fb::
 }  // namespace
 
 void add_usage(fb::UsageRowT& sum, const fb::UsageRowT& term, std::int64_t sign) {
-  for (const Field field : kUsageFields) sum.*field += sign * term.*field;
+  for (const Field field : kUsageFields)
+    sum.*field += sign * term.*field;
 }
 
 bool is_zero(const fb::UsageRowT& usage) {
-  return std::all_of(kUsageFields.begin(), kUsageFields.end(), [&](Field field) { return usage.*field == 0; });
+  return std::all_of(
+      kUsageFields.begin(), kUsageFields.end(), [&](Field field) { return usage.*field == 0; });
 }
 
 fb::UsageRowT contribution(const fb::StepRowT& step) {
@@ -118,7 +127,8 @@ fb::UsageRowT contribution(const fb::StepRowT& step) {
 }
 
 std::int64_t total_of(const fb::TokenCounts& tokens) {
-  return tokens.input() + tokens.output() + tokens.reasoning() + tokens.cache_read() + tokens.cache_write();
+  return tokens.input() + tokens.output() + tokens.reasoning() + tokens.cache_read() +
+         tokens.cache_write();
 }
 
 bool same_tokens(const fb::TokenCounts& a, const fb::TokenCounts& b) {
@@ -149,7 +159,10 @@ std::optional<fb::StepRowT> step_of(const SessionFacts& facts,
   step.usage = std::make_unique<fb::UsageRowT>();
   for (const auto& [id, part] : message.parts) {
     if (!carries_usage(part)) continue;
-    add_step(*step.usage, part.tokens, part.cost_nanos.value_or(0), part_is_removed(facts, message, part));
+    add_step(*step.usage,
+             part.tokens,
+             part.cost_nanos.value_or(0),
+             part_is_removed(facts, message, part));
   }
   if (step.usage->steps == 0 && own_totals_count(message)) {
     const bool removed = is_removed(*message.row) || is_removed(facts.session);

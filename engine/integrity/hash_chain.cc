@@ -6,7 +6,8 @@ namespace respool {
 namespace {
 
 void put_u64(std::string& bytes, std::uint64_t number) {
-  for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift & 255));
+  for (int shift = 56; shift >= 0; shift -= 8)
+    bytes.push_back(static_cast<char>(number >> shift & 255));
 }
 
 void put_text(std::string& bytes, std::string_view text) {
@@ -36,7 +37,9 @@ Sha256 commitment_of(std::string_view salt, const Sha256& raw_digest) {
   return sha256(bytes);
 }
 
-Sha256 chain_next(std::string_view previous, const fb::EventHeaderT& header, const Sha256& commitment) {
+Sha256 chain_next(std::string_view previous,
+                  const fb::EventHeaderT& header,
+                  const Sha256& commitment) {
   std::string bytes(previous);
   bytes.push_back(static_cast<char>(header.shape));
   put_text(bytes, header.wire_type);

@@ -15,7 +15,10 @@ Sha256 chain_start(const StreamName& stream, std::string_view origin_id);
 
 Sha256 commitment_of(std::string_view salt, const Sha256& raw_digest);
 
-// h(n). Of the header it hashes what travels with the event: shape, wire type, times, host, run, as_of.
-Sha256 chain_next(std::string_view previous, const fb::EventHeaderT& header, const Sha256& commitment);
+// h(n). Of the header it hashes what travels with the event: shape, wire type, times, host, run,
+// as_of.
+Sha256 chain_next(std::string_view previous,
+                  const fb::EventHeaderT& header,
+                  const Sha256& commitment);
 
 }  // namespace respool

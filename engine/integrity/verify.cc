@@ -21,11 +21,14 @@ std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
   return {reinterpret_cast<const char*>(vector.data()), vector.size()};
 }
 
-std::string short_hex(std::string_view bytes) { return to_hex(bytes.substr(0, 6)) + ".."; }
+std::string short_hex(std::string_view bytes) {
+  return to_hex(bytes.substr(0, 6)) + "..";
+}
 
 class Verifier {
  public:
-  Verifier(const Store& store, const std::optional<StreamName>& only) : store_(&store), view_(store.view()), only_(only) {}
+  Verifier(const Store& store, const std::optional<StreamName>& only)
+      : store_(&store), view_(store.view()), only_(only) {}
 
   Result<VerifyReport> run() {
     // Reading on in a damaged file could end the process inside RocksDB.
@@ -43,7 +46,8 @@ class Verifier {
       }
       check_stream(*key, head.value());
     }
-    if (const auto finished = heads.finish(); !finished) add("", std::nullopt, finished.error().message());
+    if (const auto finished = heads.finish(); !finished)
+      add("", std::nullopt, finished.error().message());
     if (!only_) {
       check_log_is_headed();
       check_positions();
@@ -69,10 +73,17 @@ class Verifier {
     streams_.emplace(key.session.value, name.value());
     headed_.emplace(key.session.value, key.origin.value);
     walk_chain(key, head, name.value(), origin.value());
-    report_.heads.push_back({name.value().text, name.value().kind, origin.value(), head.events, to_hex(bytes_of(head.chain))});
+    report_.heads.push_back({name.value().text,
+                             name.value().kind,
+                             origin.value(),
+                             head.events,
+                             to_hex(bytes_of(head.chain))});
   }
 
-  void walk_chain(const keys::HeadKey& key, const fb::StreamHeadT& head, const StreamName& name, const std::string& origin) {
+  void walk_chain(const keys::HeadKey& key,
+                  const fb::StreamHeadT& head,
+                  const StreamName& name,
+                  const std::string& origin) {
     const Sha256 start = chain_start(name, origin);
     std::string previous(as_bytes(start));
     std::uint64_t expected = 1;
@@ -86,7 +97,9 @@ class Verifier {
       if (!next.value()) break;
       const StoredEvent& event = *next.value();
       if (event.event.value != expected) {
-        add(name.text, EventNumber{expected}, fmt::format("event {} stands where event {} should", event.event.value, expected));
+        add(name.text,
+            EventNumber{expected},
+            fmt::format("event {} stands where event {} should", event.event.value, expected));
         return;
       }
       ++report_.events;
@@ -94,7 +107,9 @@ class Verifier {
       previous = bytes_of(event.header.chain);
     }
     if (expected - 1 != head.events) {
-      add(name.text, EventNumber{expected}, fmt::format("the head counts {} events, the log has {}", head.events, expected - 1));
+      add(name.text,
+          EventNumber{expected},
+          fmt::format("the head counts {} events, the log has {}", head.events, expected - 1));
     } else if (previous != bytes_of(head.chain)) {
       add(name.text, EventNumber{head.events}, "the head's chain is not that of the last event");
     }
@@ -104,7 +119,9 @@ class Verifier {
     const bool erased = !event.header.commitment.empty();
     Sha256 commitment{};
     if (erased) {
-      std::copy_n(event.header.commitment.begin(), std::min<std::size_t>(32, event.header.commitment.size()), commitment.begin());
+      std::copy_n(event.header.commitment.begin(),
+                  std::min<std::size_t>(32, event.header.commitment.size()),
+                  commitment.begin());
     } else {
       commitment = commitment_of(bytes_of(event.header.salt), sha256(event.raw));
     }
@@ -112,9 +129,10 @@ class Verifier {
     if (as_bytes(chain) == bytes_of(event.header.chain)) return true;
     add(name.text,
         event.event,
-        fmt::format("checksum differs (stored {}, computed {}): the event or one before it was changed",
-                    short_hex(bytes_of(event.header.chain)),
-                    short_hex(as_bytes(chain))));
+        fmt::format(
+            "checksum differs (stored {}, computed {}): the event or one before it was changed",
+            short_hex(bytes_of(event.header.chain)),
+            short_hex(as_bytes(chain))));
     return false;
   }
 
@@ -123,7 +141,9 @@ class Verifier {
     const auto row = view_.get(Family::Index, keys::position(event.position()));
     const std::string here = keys::encode_location({event.session, event.origin, event.event});
     if (row && row.value() == here) return true;
-    add(name.text, event.event, fmt::format("position {} does not lead to it", event.header.position));
+    add(name.text,
+        event.event,
+        fmt::format("position {} does not lead to it", event.header.position));
     return false;
   }
 
@@ -134,9 +154,12 @@ class Verifier {
     while (true) {
       auto next = events.next();
       if (!next || !next.value()) return;  // damage was reported by the stream's own walk
-      const std::pair<std::uint64_t, std::uint64_t> stream{next.value()->session.value, next.value()->origin.value};
+      const std::pair<std::uint64_t, std::uint64_t> stream{next.value()->session.value,
+                                                           next.value()->origin.value};
       if (headed_.contains(stream) || !reported.insert(stream).second) continue;
-      add("", next.value()->event, fmt::format("stream {}/{} has events but no head", stream.first, stream.second));
+      add("",
+          next.value()->event,
+          fmt::format("stream {}/{} has events but no head", stream.first, stream.second));
     }
   }
 
@@ -148,9 +171,12 @@ class Verifier {
       add("", std::nullopt, fmt::format("position {} is missing", expected));
       return;
     }
-    if (const auto finished = rows.finish(); !finished) add("", std::nullopt, finished.error().message());
+    if (const auto finished = rows.finish(); !finished)
+      add("", std::nullopt, finished.error().message());
     if (expected - 1 != report_.events && report_.damages.empty()) {
-      add("", std::nullopt, fmt::format("{} positions for {} events", expected - 1, report_.events));
+      add("",
+          std::nullopt,
+          fmt::format("{} positions for {} events", expected - 1, report_.events));
     }
   }
 
@@ -158,7 +184,11 @@ class Verifier {
     const auto checkpoint = read_checkpoint(view_);
     if (!checkpoint) return add("", std::nullopt, checkpoint.error().message());
     if (checkpoint.value().position != report_.events && report_.damages.empty()) {
-      add("", std::nullopt, fmt::format("the model is folded up to {}, the log has {}", checkpoint.value().position, report_.events));
+      add("",
+          std::nullopt,
+          fmt::format("the model is folded up to {}, the log has {}",
+                      checkpoint.value().position,
+                      report_.events));
     }
   }
 
@@ -194,7 +224,8 @@ class Verifier {
         members.clear();
         group = key->group;
       }
-      members.emplace(StepId{key->session.value, std::string(key->message)}, std::move(member.value()));
+      members.emplace(StepId{key->session.value, std::string(key->message)},
+                      std::move(member.value()));
     }
     check_group(members);
   }
@@ -206,22 +237,29 @@ class Verifier {
       const bool copied = is_copy(id, member, owner);
       if (row && row.value()) {
         const auto step = decode<fb::StepRowT>(*row.value(), "step");
-        if (step && step.value().copied == copied && step.value().owner == (copied ? owner : 0)) continue;
+        if (step && step.value().copied == copied && step.value().owner == (copied ? owner : 0))
+          continue;
       }
-      add(member.session, std::nullopt, fmt::format("step {} is counted with the wrong session", id.second));
+      add(member.session,
+          std::nullopt,
+          fmt::format("step {} is counted with the wrong session", id.second));
     }
   }
 
   void check_facts(const StreamName& name, const SessionFacts& stored, const SessionFacts& fresh) {
-    const auto same_messages = [](const MessageFacts& a, const MessageFacts& b) { return a.row == b.row && a.parts == b.parts; };
-    bool same = stored.session == fresh.session && stored.asks == fresh.asks && stored.commands == fresh.commands &&
-                stored.errors == fresh.errors && stored.prompts == fresh.prompts && stored.runs == fresh.runs &&
+    const auto same_messages = [](const MessageFacts& a, const MessageFacts& b) {
+      return a.row == b.row && a.parts == b.parts;
+    };
+    bool same = stored.session == fresh.session && stored.asks == fresh.asks &&
+                stored.commands == fresh.commands && stored.errors == fresh.errors &&
+                stored.prompts == fresh.prompts && stored.runs == fresh.runs &&
                 stored.problems == fresh.problems && stored.sequence == fresh.sequence;
     std::string where = "the session's rows";
     for (const auto& [id, message] : fresh.messages) {
       const auto known = stored.messages.find(id);
       const bool empty = !message.row && message.parts.empty();
-      if (empty || (known != stored.messages.end() && same_messages(known->second, message))) continue;
+      if (empty || (known != stored.messages.end() && same_messages(known->second, message)))
+        continue;
       same = false;
       where = id;
     }
@@ -230,10 +268,14 @@ class Verifier {
       same = false;
       where = id;
     }
-    if (!same) add(name.text, std::nullopt, fmt::format("the model differs from a fresh fold at {}", where));
+    if (!same)
+      add(name.text, std::nullopt, fmt::format("the model differs from a fresh fold at {}", where));
   }
 
-  void check_steps(const StreamName& name, std::uint64_t number, const ModelSession& stored, std::map<std::string, fb::UsageRowT>& rollups) {
+  void check_steps(const StreamName& name,
+                   std::uint64_t number,
+                   const ModelSession& stored,
+                   std::map<std::string, fb::UsageRowT>& rollups) {
     fb::UsageRowT sum;
     std::size_t steps = 0;
     for (const auto& [id, message] : stored.facts.messages) {
@@ -241,14 +283,19 @@ class Verifier {
       if (!fresh) continue;
       ++steps;
       const auto known = stored.steps.find(id);
-      if (known == stored.steps.end()) return add(name.text, std::nullopt, fmt::format("step {} is missing", id));
+      if (known == stored.steps.end())
+        return add(name.text, std::nullopt, fmt::format("step {} is missing", id));
       fresh->copied = known->second.copied;
       fresh->owner = known->second.owner;
-      if (*fresh != known->second) return add(name.text, std::nullopt, fmt::format("step {} differs from its facts", id));
+      if (*fresh != known->second)
+        return add(name.text, std::nullopt, fmt::format("step {} differs from its facts", id));
       add_usage(sum, contribution(*fresh));
-      add_usage(rollups[keys::rollup(bucket_of(fresh->time_ms), {number}, rollup_dimensions(*fresh))], contribution(*fresh));
+      add_usage(
+          rollups[keys::rollup(bucket_of(fresh->time_ms), {number}, rollup_dimensions(*fresh))],
+          contribution(*fresh));
     }
-    if (steps != stored.steps.size()) return add(name.text, std::nullopt, "a step without its message");
+    if (steps != stored.steps.size())
+      return add(name.text, std::nullopt, "a step without its message");
     const auto row = view_.get(Family::Model, keys::totals_row({number}));
     if (!row || !row.value()) {
       if (!is_zero(sum)) add(name.text, std::nullopt, "the session's totals are missing");
@@ -263,7 +310,8 @@ class Verifier {
   void check_rollups(const std::map<std::string, fb::UsageRowT>& computed) {
     std::size_t rows = 0;
     std::size_t expected = 0;
-    for (const auto& [key, usage] : computed) expected += is_zero(usage) ? 0 : 1;
+    for (const auto& [key, usage] : computed)
+      expected += is_zero(usage) ? 0 : 1;
     RowCursor cursor = view_.scan_prefix(Family::Model, keys::table_prefix(keys::Table::Rollups));
     for (; cursor.valid(); cursor.next(), ++rows) {
       const auto stored = decode<fb::UsageRowT>(cursor.value(), "rollups");
@@ -295,7 +343,10 @@ Result<SealReport> verify_seal(const std::filesystem::path& directory) {
   return SealReport{Damage{"", std::nullopt, state.error().message()}, true};
 }
 
-Result<std::string> chain_after(const ReadView& view, const StreamName& stream, std::string_view origin, std::uint64_t events) {
+Result<std::string> chain_after(const ReadView& view,
+                                const StreamName& stream,
+                                std::string_view origin,
+                                std::uint64_t events) {
   RESPOOL_TRY(const auto session, find_stream(view, stream));
   RESPOOL_TRY(const auto number, view.get(Family::Index, keys::origin_name(origin)));
   if (!session || !number) return Error(ErrorCode::NotFound, "the stream is gone");

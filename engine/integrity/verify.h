@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/storage/store.h"
 #include "schema/ids.h"
+
+#include "engine/storage/store.h"
 
 namespace respool {
 
 // One thing wrong with a store.
 struct Damage {
-  std::string stream;            // the session's id or host's name, "" where a file is damaged
+  std::string stream;  // the session's id or host's name, "" where a file is damaged
   std::optional<EventNumber> event;
   std::string what;
 };
@@ -23,7 +24,7 @@ struct HeadLine {
   StreamKind kind = StreamKind::Session;
   std::string origin;
   std::uint64_t events = 0;
-  std::string chain;             // hex
+  std::string chain;  // hex
 };
 
 struct VerifyReport {
@@ -44,6 +45,9 @@ struct SealReport {
 Result<SealReport> verify_seal(const std::filesystem::path& directory);
 
 // The chain of a stream after its first `events` events, hex. NotFound where it has fewer.
-Result<std::string> chain_after(const ReadView& view, const StreamName& stream, std::string_view origin, std::uint64_t events);
+Result<std::string> chain_after(const ReadView& view,
+                                const StreamName& stream,
+                                std::string_view origin,
+                                std::uint64_t events);
 
 }  // namespace respool

@@ -16,14 +16,14 @@ struct Observation {
   StreamName stream;
   Shape shape = Shape::Unknown;
   std::string wire_type;
-  std::optional<std::int64_t> time_ms;   // the event's own
+  std::optional<std::int64_t> time_ms;  // the event's own
   std::int64_t received_ms = 0;
   std::string host;
   std::string run;
   std::optional<std::int64_t> as_of_ms;  // state shapes: the moment the file shows
   std::uint32_t recording = 0;
-  std::uint64_t place = 0;               // byte offset in the recording
-  std::string_view raw;                  // borrowed until the append returns
+  std::uint64_t place = 0;  // byte offset in the recording
+  std::string_view raw;     // borrowed until the append returns
 };
 
 // An event as the log holds it.

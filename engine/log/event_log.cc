@@ -6,6 +6,7 @@
 
 #include "schema/assert.h"
 #include "schema/digest.h"
+
 #include "engine/integrity/hash_chain.h"
 
 namespace respool {
@@ -19,11 +20,14 @@ std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
   return {reinterpret_cast<const char*>(vector.data()), vector.size()};
 }
 
-void assign(std::vector<std::uint8_t>& vector, std::string_view bytes) { vector.assign(bytes.begin(), bytes.end()); }
+void assign(std::vector<std::uint8_t>& vector, std::string_view bytes) {
+  vector.assign(bytes.begin(), bytes.end());
+}
 
 std::string length_prefix(std::size_t size) {
   std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(size >> shift & 255));
+  for (int shift = 24; shift >= 0; shift -= 8)
+    bytes.push_back(static_cast<char>(size >> shift & 255));
   return bytes;
 }
 
@@ -41,7 +45,8 @@ Error damaged(const keys::EventKey& key, std::string_view what) {
 Result<StoredEvent> parse_value(const keys::EventKey& key, std::string_view value) {
   if (value.size() < kHeaderLengthBytes) return damaged(key, "the row is cut short");
   std::size_t length = 0;
-  for (std::size_t i = 0; i < kHeaderLengthBytes; ++i) length = length << 8 | static_cast<unsigned char>(value[i]);
+  for (std::size_t i = 0; i < kHeaderLengthBytes; ++i)
+    length = length << 8 | static_cast<unsigned char>(value[i]);
   if (length > value.size() - kHeaderLengthBytes) return damaged(key, "the header is cut short");
   StoredEvent event{key.session, key.origin, key.event, {}, {}};
   RESPOOL_TRY(event.header,
@@ -52,7 +57,10 @@ Result<StoredEvent> parse_value(const keys::EventKey& key, std::string_view valu
 }
 
 Error wrong_size(const keys::EventKey& key, const StoredEvent& event) {
-  return damaged(key, fmt::format("{} bytes are there, {} were recorded", event.raw.size(), event.header.raw_bytes));
+  return damaged(
+      key,
+      fmt::format(
+          "{} bytes are there, {} were recorded", event.raw.size(), event.header.raw_bytes));
 }
 
 }  // namespace
@@ -65,7 +73,9 @@ Result<EventLog> EventLog::open(Store& store) {
   RESPOOL_TRY(const auto position, respool::last_position(view));
   log.position_ = position.value;
   RESPOOL_TRY(const auto last_session, view.last(Family::Index, "N"));
-  if (last_session) log.sessions_ = keys::decode_number(std::string_view(last_session->first).substr(1)).value_or(0);
+  if (last_session)
+    log.sessions_ =
+        keys::decode_number(std::string_view(last_session->first).substr(1)).value_or(0);
   RESPOOL_TRY(const auto last_recording, view.last(Family::Index, keys::recording_prefix()));
   if (last_recording) {
     const auto number = keys::decode_number(std::string(4, '\0') + last_recording->first.substr(1));
@@ -76,7 +86,9 @@ Result<EventLog> EventLog::open(Store& store) {
     log.own_origin_ = {keys::decode_number(*own).value_or(1)};
   } else {
     WriteUnit unit(store);
-    unit.put(Family::Index, keys::origin_name(store.meta().origin), keys::encode_number(log.own_origin_.value));
+    unit.put(Family::Index,
+             keys::origin_name(store.meta().origin),
+             keys::encode_number(log.own_origin_.value));
     unit.put(Family::Index, keys::origin_number(log.own_origin_), store.meta().origin);
     RESPOOL_TRY(store.commit(unit, Durability::Buffered));
   }
@@ -115,7 +127,8 @@ Result<EventLog::Head*> EventLog::head_of(const StreamName& name, SessionNumber 
   RESPOOL_TRY(const auto stored, view().get(Family::Index, keys::head(session, own_origin_)));
   Head head;
   if (stored) {
-    RESPOOL_TRY(head.row, decode<fb::StreamHeadT>(*stored, fmt::format("head of stream {}", session.value)));
+    RESPOOL_TRY(head.row,
+                decode<fb::StreamHeadT>(*stored, fmt::format("head of stream {}", session.value)));
   } else {
     assign(head.row.chain, as_bytes(chain_start(name, store_->meta().origin)));
   }
@@ -124,7 +137,8 @@ Result<EventLog::Head*> EventLog::head_of(const StreamName& name, SessionNumber 
 
 std::string EventLog::delivery_key(const Observation& observation, const Sha256& raw_digest) const {
   std::string content(1, static_cast<char>(observation.shape));
-  if (observation.as_of_ms) content += keys::encode_number(static_cast<std::uint64_t>(*observation.as_of_ms));
+  if (observation.as_of_ms)
+    content += keys::encode_number(static_cast<std::uint64_t>(*observation.as_of_ms));
   content += as_bytes(raw_digest);
   const Sha256 key = hmac_sha256(bytes_of(store_->meta().secret), content);
   return std::string(as_bytes(key).substr(0, kDeliveryKeyBytes));
@@ -134,7 +148,8 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   RESPOOL_TRY(const auto session, session_number(observation.stream, unit));
   const Sha256 raw_digest = sha256(observation.raw);
   const std::string key = keys::delivery(session, delivery_key(observation, raw_digest));
-  Appended at{.duplicate = true, .session = session, .origin = own_origin_, .event = {}, .position = {}};
+  Appended at{
+      .duplicate = true, .session = session, .origin = own_origin_, .event = {}, .position = {}};
   if (!pending_deliveries_.insert(key).second) return at;
   RESPOOL_TRY(const auto delivered, view().get(Family::Index, key));
   if (delivered) {
@@ -163,13 +178,16 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   header.place = observation.place;
   const std::string salt = next_salt();
   assign(header.salt, salt);
-  const Sha256 chain = chain_next(bytes_of(head->row.chain), header, commitment_of(salt, raw_digest));
+  const Sha256 chain =
+      chain_next(bytes_of(head->row.chain), header, commitment_of(salt, raw_digest));
   assign(header.chain, as_bytes(chain));
   head->row.chain = header.chain;
 
   RESPOOL_TRY(stage_event(observation, header, at, unit));
   unit.put(Family::Index, key, keys::encode_number(at.event.value));
-  unit.put(Family::Index, keys::position(at.position), keys::encode_location({session, own_origin_, at.event}));
+  unit.put(Family::Index,
+           keys::position(at.position),
+           keys::encode_location({session, own_origin_, at.event}));
   return at;
 }
 
@@ -188,7 +206,8 @@ Result<void> EventLog::stage_event(const Observation& observation,
   WriteUnit chunks(*store_);
   while (!rest.empty()) {
     const std::string_view chunk = rest.substr(0, kChunkBytes);
-    chunks.put(Family::Log, keys::event_chunk(at.session, at.origin, at.event, header.chunks++), chunk);
+    chunks.put(
+        Family::Log, keys::event_chunk(at.session, at.origin, at.event, header.chunks++), chunk);
     rest.remove_prefix(chunk.size());
     constexpr std::uint64_t kWriteBytes = 8 * kChunkBytes;
     if (chunks.bytes() >= kWriteBytes || rest.empty()) {
@@ -225,7 +244,9 @@ Result<LogPosition> last_position(const ReadView& view) {
   RESPOOL_TRY(const auto last, view.last(Family::Index, keys::position_prefix()));
   if (!last) return LogPosition{0};
   const auto number = keys::decode_number(std::string_view(last->first).substr(1));
-  if (!number) return Error(ErrorCode::Corruption, "a position's key has a wrong length", "run \"respool verify\"");
+  if (!number)
+    return Error(
+        ErrorCode::Corruption, "a position's key has a wrong length", "run \"respool verify\"");
   return LogPosition{*number};
 }
 
@@ -233,14 +254,18 @@ Result<std::optional<SessionNumber>> find_stream(const ReadView& view, const Str
   RESPOOL_TRY(const auto row, view.get(Family::Index, keys::stream_name(name)));
   if (!row) return std::optional<SessionNumber>();
   const auto number = keys::decode_number(*row);
-  if (!number) return Error(ErrorCode::Corruption, "a stream's number has a wrong length", "run \"respool verify\"");
+  if (!number)
+    return Error(
+        ErrorCode::Corruption, "a stream's number has a wrong length", "run \"respool verify\"");
   return std::optional<SessionNumber>(SessionNumber{*number});
 }
 
 Result<StreamName> stream_of(const ReadView& view, SessionNumber session) {
   RESPOOL_TRY(const auto row, view.get(Family::Index, keys::session_number(session)));
   if (!row || row->empty()) {
-    return Error(ErrorCode::Corruption, fmt::format("stream {} has no name", session.value), "run \"respool verify\"");
+    return Error(ErrorCode::Corruption,
+                 fmt::format("stream {} has no name", session.value),
+                 "run \"respool verify\"");
   }
   return StreamName{static_cast<StreamKind>(row->front()), row->substr(1)};
 }
@@ -248,24 +273,34 @@ Result<StreamName> stream_of(const ReadView& view, SessionNumber session) {
 Result<std::string> origin_id(const ReadView& view, OriginNumber origin) {
   RESPOOL_TRY(const auto row, view.get(Family::Index, keys::origin_number(origin)));
   if (!row) {
-    return Error(ErrorCode::Corruption, fmt::format("origin {} has no id", origin.value), "run \"respool verify\"");
+    return Error(ErrorCode::Corruption,
+                 fmt::format("origin {} has no id", origin.value),
+                 "run \"respool verify\"");
   }
   return *row;
 }
 
-Result<StoredEvent> read_event(const ReadView& view, SessionNumber session, OriginNumber origin, EventNumber number) {
+Result<StoredEvent> read_event(const ReadView& view,
+                               SessionNumber session,
+                               OriginNumber origin,
+                               EventNumber number) {
   EventCursor cursor(view, keys::event(session, origin, number));
   RESPOOL_TRY(auto event, cursor.next());
-  if (!event) return Error(ErrorCode::NotFound, fmt::format("{} is not there", place_of(session, origin, number)));
+  if (!event)
+    return Error(ErrorCode::NotFound,
+                 fmt::format("{} is not there", place_of(session, origin, number)));
   return std::move(*event);
 }
 
 Result<StoredEvent> read_event_at(const ReadView& view, LogPosition position) {
   RESPOOL_TRY(const auto row, view.get(Family::Index, keys::position(position)));
-  if (!row) return Error(ErrorCode::NotFound, fmt::format("no event at position {}", position.value));
+  if (!row)
+    return Error(ErrorCode::NotFound, fmt::format("no event at position {}", position.value));
   const auto key = keys::decode_location(*row);
   if (!key) {
-    return Error(ErrorCode::Corruption, fmt::format("position {} is damaged", position.value), "run \"respool verify\"");
+    return Error(ErrorCode::Corruption,
+                 fmt::format("position {} is damaged", position.value),
+                 "run \"respool verify\"");
   }
   return read_event(view, key->session, key->origin, key->event);
 }
@@ -277,7 +312,9 @@ Result<std::optional<StoredEvent>> EventCursor::next() {
   // Chunks without their event are what a crash left of an append that never happened.
   while (rows_.valid()) {
     const auto key = keys::parse_event(rows_.key());
-    if (!key) return Error(ErrorCode::Corruption, "a key of the log has a wrong length", "run \"respool verify\"");
+    if (!key)
+      return Error(
+          ErrorCode::Corruption, "a key of the log has a wrong length", "run \"respool verify\"");
     if (!key->is_chunk) break;
     rows_.next();
   }
@@ -289,9 +326,10 @@ Result<std::optional<StoredEvent>> EventCursor::next() {
   RESPOOL_TRY(auto event, parse_value(key, rows_.value()));
   rows_.next();
   for (std::uint32_t chunk = 0; chunk < event.header.chunks; ++chunk, rows_.next()) {
-    const bool there =
-        rows_.valid() && rows_.key() == keys::event_chunk(key.session, key.origin, key.event, chunk);
-    if (!there) return damaged(key, fmt::format("chunk {} of {} is missing", chunk, event.header.chunks));
+    const bool there = rows_.valid() &&
+                       rows_.key() == keys::event_chunk(key.session, key.origin, key.event, chunk);
+    if (!there)
+      return damaged(key, fmt::format("chunk {} of {} is missing", chunk, event.header.chunks));
     event.raw += rows_.value();
   }
   const bool erased = !event.header.commitment.empty();

@@ -8,10 +8,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "schema/digest.h"
+
 #include "engine/log/event.h"
 #include "engine/storage/keys.h"
 #include "engine/storage/store.h"
-#include "schema/digest.h"
 
 namespace respool {
 
@@ -60,7 +61,10 @@ class EventLog {
   Result<SessionNumber> session_number(const StreamName& name, WriteUnit& unit);
   Result<Head*> head_of(const StreamName& name, SessionNumber session);
   std::string delivery_key(const Observation& observation, const Sha256& raw_digest) const;
-  Result<void> stage_event(const Observation& observation, fb::EventHeaderT& header, const Appended& at, WriteUnit& unit);
+  Result<void> stage_event(const Observation& observation,
+                           fb::EventHeaderT& header,
+                           const Appended& at,
+                           WriteUnit& unit);
 
   Store* store_;
   OriginNumber own_origin_{1};
@@ -68,16 +72,19 @@ class EventLog {
   std::uint64_t sessions_ = 0;
   std::uint32_t recordings_ = 0;
   std::map<StreamName, SessionNumber> names_;
-  std::unordered_map<std::uint64_t, Head> heads_;          // by session number, own origin
-  std::unordered_set<std::string> pending_deliveries_;     // keys staged, not yet committed
-  std::optional<ReadView> view_;                           // what was committed when the batch began
-  std::string salts_;                                      // random bytes not used yet
+  std::unordered_map<std::uint64_t, Head> heads_;       // by session number, own origin
+  std::unordered_set<std::string> pending_deliveries_;  // keys staged, not yet committed
+  std::optional<ReadView> view_;                        // what was committed when the batch began
+  std::string salts_;                                   // random bytes not used yet
 };
 
 // ---------------------------------------------------------------- reading
 
 // Reads one event whole. NotFound where there is none; Corruption names stream and event.
-Result<StoredEvent> read_event(const ReadView& view, SessionNumber session, OriginNumber origin, EventNumber event);
+Result<StoredEvent> read_event(const ReadView& view,
+                               SessionNumber session,
+                               OriginNumber origin,
+                               EventNumber event);
 Result<StoredEvent> read_event_at(const ReadView& view, LogPosition position);
 
 // The place of the last event, 0 in an empty store.

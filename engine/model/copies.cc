@@ -13,7 +13,8 @@ std::optional<CopyGroup> group_of(const fb::StepRowT& step) {
 
 std::uint64_t owner_of(const CopyMembers& members) {
   const auto rank = [](const fb::CopyMemberT& member) {
-    return std::tuple(member.older_than_session, member.session_created_ms, std::string_view(member.session));
+    return std::tuple(
+        member.older_than_session, member.session_created_ms, std::string_view(member.session));
   };
   auto least = members.begin();
   for (auto member = members.begin(); member != members.end(); ++member) {
@@ -31,7 +32,9 @@ Result<CopyMembers> load_members(const ReadView& view, Family model, const CopyG
   RowCursor rows = view.scan_prefix(model, keys::copy_group(group.first, group.second));
   for (; rows.valid(); rows.next()) {
     const auto key = keys::parse_copy_member(rows.key());
-    if (!key) return Error(ErrorCode::Corruption, "model, copies: a key is too short", "run \"respool rebuild\"");
+    if (!key)
+      return Error(
+          ErrorCode::Corruption, "model, copies: a key is too short", "run \"respool rebuild\"");
     RESPOOL_TRY(auto member, decode<fb::CopyMemberT>(rows.value(), "model, copies"));
     members.emplace(StepId{key->session.value, std::string(key->message)}, std::move(member));
   }

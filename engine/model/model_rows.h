@@ -15,7 +15,10 @@ struct ModelSession {
 };
 
 // Reads a session's rows from a model family. A session without rows comes back empty.
-Result<ModelSession> load_session(const ReadView& view, Family model, SessionNumber number, const StreamName& name);
+Result<ModelSession> load_session(const ReadView& view,
+                                  Family model,
+                                  SessionNumber number,
+                                  const StreamName& name);
 
 // Stages the rows of the facts that were touched since the last call, and forgets that they were.
 void stage_facts(SessionFacts& facts, Family model, WriteUnit& unit);

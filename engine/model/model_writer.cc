@@ -48,12 +48,14 @@ Result<void> ModelWriter::stage(LogPosition folded_up_to, bool settle, WriteUnit
     RESPOOL_TRY(load_unsettled());
   }
   Batch batch;
-  for (const auto number : touched_) collect_steps(sessions_.at(number), batch);
+  for (const auto number : touched_)
+    collect_steps(sessions_.at(number), batch);
   RESPOOL_TRY(settle_copies(batch, unit));
   stage_steps(batch, unit);
   RESPOOL_TRY(stage_rollups(batch, unit));
   RESPOOL_TRY(stage_totals(batch, settle, unit));
-  for (const auto number : touched_) stage_facts(sessions_.at(number).facts, model_, unit);
+  for (const auto number : touched_)
+    stage_facts(sessions_.at(number).facts, model_, unit);
   fb::CheckpointT checkpoint;
   checkpoint.position = folded_up_to.value;
   checkpoint.fold_version = kFoldVersion;
@@ -81,13 +83,18 @@ void ModelWriter::collect_steps(ModelSession& session, Batch& batch) {
     move_member(step_id, session, change, batch);
   };
   if (facts.all_steps) {
-    for (const auto& [id, message] : facts.messages) collect(id, message);
+    for (const auto& [id, message] : facts.messages)
+      collect(id, message);
   } else {
-    for (const auto& id : facts.dirty_messages) collect(id, facts.messages.at(id));
+    for (const auto& id : facts.dirty_messages)
+      collect(id, facts.messages.at(id));
   }
 }
 
-void ModelWriter::move_member(const StepId& id, const ModelSession& session, const Change& change, Batch& batch) {
+void ModelWriter::move_member(const StepId& id,
+                              const ModelSession& session,
+                              const Change& change,
+                              Batch& batch) {
   const auto before = change.before ? group_of(*change.before) : std::nullopt;
   const auto after = change.after ? group_of(*change.after) : std::nullopt;
   if (before && before != after) batch.members[*before][id] = std::nullopt;
@@ -119,7 +126,9 @@ Result<void> ModelWriter::settle_copies(Batch& batch, WriteUnit& unit) {
   return ok();
 }
 
-Result<void> ModelWriter::settle_group(const CopyGroup& group, const CopyMembers& members, Batch& batch) {
+Result<void> ModelWriter::settle_group(const CopyGroup& group,
+                                       const CopyMembers& members,
+                                       Batch& batch) {
   const std::uint64_t owner = owner_of(members);
   for (const auto& [id, member] : members) {
     const bool copied = is_copy(id, member, owner);
@@ -222,12 +231,14 @@ Result<void> ModelWriter::stage_totals(const Batch& batch, bool settle, WriteUni
     const auto& facts = sessions_.at(number).facts;
     if (facts.name.kind == StreamKind::Session && facts.touched()) numbers.insert(number);
   }
-  for (const auto& [number, difference] : batch.totals) numbers.insert(number);
+  for (const auto& [number, difference] : batch.totals)
+    numbers.insert(number);
   for (const auto number : numbers) {
     RESPOOL_TRY(const auto row, view.get(model_, keys::totals_row({number})));
     fb::TotalsRowT totals;
     if (row) {
-      RESPOOL_TRY(totals, decode<fb::TotalsRowT>(*row, fmt::format("model, totals of stream {}", number)));
+      RESPOOL_TRY(totals,
+                  decode<fb::TotalsRowT>(*row, fmt::format("model, totals of stream {}", number)));
     }
     if (!totals.usage) totals.usage = std::make_unique<fb::UsageRowT>();
     if (const auto difference = batch.totals.find(number); difference != batch.totals.end()) {
@@ -268,7 +279,8 @@ void ModelWriter::refresh_totals(const SessionFacts& facts, fb::TotalsRowT& tota
 
 void ModelWriter::committed() {
   std::size_t rows = 0;
-  for (const auto& [number, session] : sessions_) rows += row_count(session);
+  for (const auto& [number, session] : sessions_)
+    rows += row_count(session);
   if (rows > kMaxCachedRows) {
     std::erase_if(sessions_, [&](const auto& entry) { return !touched_.contains(entry.first); });
   }

@@ -46,7 +46,10 @@ class ModelWriter {
   };
 
   void collect_steps(ModelSession& session, Batch& batch);
-  void move_member(const StepId& id, const ModelSession& session, const Change& change, Batch& batch);
+  void move_member(const StepId& id,
+                   const ModelSession& session,
+                   const Change& change,
+                   Batch& batch);
   Result<void> settle_copies(Batch& batch, WriteUnit& unit);
   Result<void> settle_group(const CopyGroup& group, const CopyMembers& members, Batch& batch);
   Result<Change*> change_of(const StepId& id, Batch& batch);
@@ -60,7 +63,7 @@ class ModelWriter {
   Store* store_;
   Family model_;
   std::unordered_map<std::uint64_t, ModelSession> sessions_;
-  std::set<std::uint64_t> touched_;  // sessions folded into since the last commit
+  std::set<std::uint64_t> touched_;    // sessions folded into since the last commit
   std::set<std::uint64_t> unsettled_;  // sessions whose counts wait
   std::unordered_map<std::uint64_t, std::size_t> rows_when_settled_;
 };

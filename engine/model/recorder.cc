@@ -11,16 +11,17 @@ constexpr std::size_t kBatchEvents = 512;
 constexpr std::uint64_t kBatchBytes = 8ULL << 20;
 
 EventContext context_of(const Observation& observation, const Appended& at) {
-  return EventContext{.ref = fb::EventRef(at.event.value, static_cast<std::uint32_t>(at.origin.value)),
-                      .shape = observation.shape,
-                      .wire_type = observation.wire_type,
-                      .time_ms = observation.time_ms,
-                      .as_of_ms = observation.as_of_ms,
-                      .host = observation.host,
-                      .run = observation.run,
-                      .raw_bytes = observation.raw.size(),
-                      .recording = observation.recording,
-                      .place = observation.place};
+  return EventContext{
+      .ref = fb::EventRef(at.event.value, static_cast<std::uint32_t>(at.origin.value)),
+      .shape = observation.shape,
+      .wire_type = observation.wire_type,
+      .time_ms = observation.time_ms,
+      .as_of_ms = observation.as_of_ms,
+      .host = observation.host,
+      .run = observation.run,
+      .raw_bytes = observation.raw.size(),
+      .recording = observation.recording,
+      .place = observation.place};
 }
 
 // By time: an event counts from its own time on. A state shows many moments at once, so each
@@ -35,7 +36,11 @@ bool counts_at(const StoredEvent& event, const FoldUntil& until) {
 }  // namespace
 
 Recorder::Recorder(Store& store, EventLog log, const std::vector<std::uint64_t>& unsettled)
-    : store_(&store), log_(std::move(log)), model_(store, Family::Model, unsettled), unit_(store), settled_(unsettled.empty()) {}
+    : store_(&store),
+      log_(std::move(log)),
+      model_(store, Family::Model, unsettled),
+      unit_(store),
+      settled_(unsettled.empty()) {}
 
 Result<std::unique_ptr<Recorder>> Recorder::open(Store& store) {
   RESPOOL_TRY(auto log, EventLog::open(store));
@@ -63,7 +68,9 @@ Result<std::uint32_t> Recorder::add_recording(const fb::RecordingT& recording) {
   return log_.add_recording(recording, unit_);
 }
 
-Result<void> Recorder::commit() { return write_batch(true); }
+Result<void> Recorder::commit() {
+  return write_batch(true);
+}
 
 Result<void> Recorder::write_batch(bool settle) {
   if (pending_ != 0 || (settle && !settled_)) {
@@ -126,7 +133,9 @@ Result<void> rebuild_model(Store& store) {
   return store.promote_next_model();
 }
 
-Result<SessionFacts> fold_session(const ReadView& view, SessionNumber number, const FoldUntil& until) {
+Result<SessionFacts> fold_session(const ReadView& view,
+                                  SessionNumber number,
+                                  const FoldUntil& until) {
   SessionFacts facts;
   facts.number = number;
   RESPOOL_TRY(facts.name, stream_of(view, number));

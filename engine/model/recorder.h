@@ -2,9 +2,10 @@
 
 #include <memory>
 
+#include "schema/opencode/record.h"
+
 #include "engine/log/event_log.h"
 #include "engine/model/model_writer.h"
-#include "schema/opencode/record.h"
 
 namespace respool {
 
@@ -48,12 +49,14 @@ Result<fb::CheckpointT> read_checkpoint(const ReadView& view);
 
 // Which events of a session a fold in memory takes.
 struct FoldUntil {
-  std::optional<LogPosition> position;   // what the store had recorded by then
-  std::optional<std::int64_t> time_ms;   // what the session was then, by the events' own times
-  std::optional<OriginNumber> origin;    // only what this store recorded
+  std::optional<LogPosition> position;  // what the store had recorded by then
+  std::optional<std::int64_t> time_ms;  // what the session was then, by the events' own times
+  std::optional<OriginNumber> origin;   // only what this store recorded
 };
 
 // Folds one session's events in memory, the same fold as the model's.
-Result<SessionFacts> fold_session(const ReadView& view, SessionNumber number, const FoldUntil& until = {});
+Result<SessionFacts> fold_session(const ReadView& view,
+                                  SessionNumber number,
+                                  const FoldUntil& until = {});
 
 }  // namespace respool

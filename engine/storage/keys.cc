@@ -18,7 +18,8 @@ constexpr char kPosition = 'p';
 constexpr char kRecording = 'r';
 
 void put_u32(std::string& key, std::uint64_t number) {
-  for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift & 255));
+  for (int shift = 24; shift >= 0; shift -= 8)
+    key.push_back(static_cast<char>(number >> shift & 255));
 }
 
 void put_u64(std::string& key, std::uint64_t number) {
@@ -28,11 +29,14 @@ void put_u64(std::string& key, std::uint64_t number) {
 
 std::uint64_t get(std::string_view key, std::size_t at, std::size_t bytes) {
   std::uint64_t number = 0;
-  for (std::size_t i = 0; i < bytes; ++i) number = number << 8 | static_cast<unsigned char>(key[at + i]);
+  for (std::size_t i = 0; i < bytes; ++i)
+    number = number << 8 | static_cast<unsigned char>(key[at + i]);
   return number;
 }
 
-std::string letter(char c) { return std::string(1, c); }
+std::string letter(char c) {
+  return std::string(1, c);
+}
 
 std::string letter_and(char c, std::string_view rest) {
   std::string key(1, c);
@@ -46,7 +50,9 @@ std::string letter_and(char c, std::uint64_t number) {
   return key;
 }
 
-std::string in_table(Table table) { return letter(static_cast<char>(table)); }
+std::string in_table(Table table) {
+  return letter(static_cast<char>(table));
+}
 
 std::string in_table(Table table, SessionNumber session) {
   return letter_and(static_cast<char>(table), session.value);
@@ -54,7 +60,9 @@ std::string in_table(Table table, SessionNumber session) {
 
 }  // namespace
 
-std::string session_log_prefix(SessionNumber session) { return encode_number(session.value); }
+std::string session_log_prefix(SessionNumber session) {
+  return encode_number(session.value);
+}
 
 std::string stream_prefix(SessionNumber session, OriginNumber origin) {
   std::string key = session_log_prefix(session);
@@ -68,7 +76,10 @@ std::string event(SessionNumber session, OriginNumber origin, EventNumber event)
   return key;
 }
 
-std::string event_chunk(SessionNumber session, OriginNumber origin, EventNumber number, std::uint32_t chunk) {
+std::string event_chunk(SessionNumber session,
+                        OriginNumber origin,
+                        EventNumber number,
+                        std::uint32_t chunk) {
   std::string key = event(session, origin, number);
   key.push_back(kChunkMark);
   put_u32(key, chunk);
@@ -81,7 +92,9 @@ std::optional<EventKey> parse_event(std::string_view key) {
   return EventKey{{get(key, 0, 8)}, {get(key, 8, 4)}, {get(key, 12, 8)}, chunk};
 }
 
-std::string store_meta() { return letter(kMeta); }
+std::string store_meta() {
+  return letter(kMeta);
+}
 
 std::string stream_name_prefix(StreamKind kind) {
   std::string key = letter(kName);
@@ -89,12 +102,24 @@ std::string stream_name_prefix(StreamKind kind) {
   return key;
 }
 
-std::string stream_name(const StreamName& name) { return stream_name_prefix(name.kind) + name.text; }
-std::string session_number(SessionNumber session) { return letter_and(kNumber, session.value); }
-std::string origin_name(std::string_view origin_id) { return letter_and(kOriginName, origin_id); }
-std::string origin_number(OriginNumber origin) { return letter_and(kOriginNumber, origin.value); }
-std::string head_prefix() { return letter(kHead); }
-std::string session_heads_prefix(SessionNumber session) { return letter_and(kHead, session.value); }
+std::string stream_name(const StreamName& name) {
+  return stream_name_prefix(name.kind) + name.text;
+}
+std::string session_number(SessionNumber session) {
+  return letter_and(kNumber, session.value);
+}
+std::string origin_name(std::string_view origin_id) {
+  return letter_and(kOriginName, origin_id);
+}
+std::string origin_number(OriginNumber origin) {
+  return letter_and(kOriginNumber, origin.value);
+}
+std::string head_prefix() {
+  return letter(kHead);
+}
+std::string session_heads_prefix(SessionNumber session) {
+  return letter_and(kHead, session.value);
+}
 
 std::string head(SessionNumber session, OriginNumber origin) {
   std::string key = session_heads_prefix(session);
@@ -111,9 +136,15 @@ std::string delivery(SessionNumber session, std::string_view delivery_key) {
   return letter_and(kDelivery, session.value).append(delivery_key);
 }
 
-std::string position(LogPosition position) { return letter_and(kPosition, position.value); }
-std::string position_prefix() { return letter(kPosition); }
-std::string recording_prefix() { return letter(kRecording); }
+std::string position(LogPosition position) {
+  return letter_and(kPosition, position.value);
+}
+std::string position_prefix() {
+  return letter(kPosition);
+}
+std::string recording_prefix() {
+  return letter(kRecording);
+}
 
 std::string recording(std::uint32_t number) {
   std::string key = recording_prefix();
@@ -132,7 +163,9 @@ std::optional<std::uint64_t> decode_number(std::string_view bytes) {
   return get(bytes, 0, 8);
 }
 
-std::string encode_location(const EventKey& key) { return event(key.session, key.origin, key.event); }
+std::string encode_location(const EventKey& key) {
+  return event(key.session, key.origin, key.event);
+}
 
 std::optional<EventKey> decode_location(std::string_view bytes) {
   const auto key = parse_event(bytes);
@@ -140,10 +173,18 @@ std::optional<EventKey> decode_location(std::string_view bytes) {
   return key;
 }
 
-std::string table_prefix(Table table) { return in_table(table); }
-std::string checkpoint() { return in_table(Table::Checkpoint); }
-std::string session_row(SessionNumber session) { return in_table(Table::Sessions, session); }
-std::string totals_row(SessionNumber session) { return in_table(Table::Totals, session); }
+std::string table_prefix(Table table) {
+  return in_table(table);
+}
+std::string checkpoint() {
+  return in_table(Table::Checkpoint);
+}
+std::string session_row(SessionNumber session) {
+  return in_table(Table::Sessions, session);
+}
+std::string totals_row(SessionNumber session) {
+  return in_table(Table::Totals, session);
+}
 
 std::string rollup_from(std::uint32_t bucket) {
   std::string key = in_table(Table::Rollups);
@@ -163,7 +204,9 @@ std::optional<RollupKey> parse_rollup(std::string_view key) {
   return RollupKey{static_cast<std::uint32_t>(get(key, 1, 4)), {get(key, 5, 8)}, key.substr(13)};
 }
 
-std::string steps_prefix(SessionNumber session) { return in_table(Table::Steps, session); }
+std::string steps_prefix(SessionNumber session) {
+  return in_table(Table::Steps, session);
+}
 
 std::string step(SessionNumber session, std::string_view message) {
   return steps_prefix(session).append(message);
@@ -176,7 +219,10 @@ std::string copy_group(std::uint64_t high, std::uint64_t low) {
   return key;
 }
 
-std::string copy_member(std::uint64_t high, std::uint64_t low, SessionNumber session, std::string_view message) {
+std::string copy_member(std::uint64_t high,
+                        std::uint64_t low,
+                        SessionNumber session,
+                        std::string_view message) {
   std::string key = copy_group(high, low);
   put_u64(key, session.value);
   key += message;
@@ -188,7 +234,9 @@ std::optional<CopyKey> parse_copy_member(std::string_view key) {
   return CopyKey{{get(key, 1, 8), get(key, 9, 8)}, {get(key, 17, 8)}, key.substr(25)};
 }
 
-std::string facts_prefix(SessionNumber session) { return in_table(Table::Facts, session); }
+std::string facts_prefix(SessionNumber session) {
+  return in_table(Table::Facts, session);
+}
 
 std::string facts_prefix(SessionNumber session, char kind) {
   std::string key = facts_prefix(session);
@@ -212,7 +260,8 @@ std::optional<SessionNumber> session_of(std::string_view model_key) {
 
 std::string after_prefix(std::string_view prefix) {
   std::string end(prefix);
-  while (!end.empty() && static_cast<unsigned char>(end.back()) == 255) end.pop_back();
+  while (!end.empty() && static_cast<unsigned char>(end.back()) == 255)
+    end.pop_back();
   if (!end.empty()) end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
   return end;
 }

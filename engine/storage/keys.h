@@ -14,7 +14,10 @@ namespace respool::keys {
 
 // --- family "log": one stream's events lie together, in order ---
 std::string event(SessionNumber session, OriginNumber origin, EventNumber event);
-std::string event_chunk(SessionNumber session, OriginNumber origin, EventNumber event, std::uint32_t chunk);
+std::string event_chunk(SessionNumber session,
+                        OriginNumber origin,
+                        EventNumber event,
+                        std::uint32_t chunk);
 std::string stream_prefix(SessionNumber session, OriginNumber origin);
 std::string session_log_prefix(SessionNumber session);
 
@@ -28,21 +31,21 @@ std::optional<EventKey> parse_event(std::string_view key);
 
 // --- family "index" ---
 std::string store_meta();
-std::string stream_name(const StreamName& name);     // -> session number
-std::string session_number(SessionNumber session);   // -> kind byte and name
-std::string origin_name(std::string_view origin_id); // -> origin number
-std::string origin_number(OriginNumber origin);      // -> origin id
+std::string stream_name(const StreamName& name);      // -> session number
+std::string session_number(SessionNumber session);    // -> kind byte and name
+std::string origin_name(std::string_view origin_id);  // -> origin number
+std::string origin_number(OriginNumber origin);       // -> origin id
 std::string head(SessionNumber session, OriginNumber origin);
 std::string head_prefix();
 std::string session_heads_prefix(SessionNumber session);
 std::string delivery(SessionNumber session, std::string_view delivery_key);
-std::string position(LogPosition position);          // -> where the event lies
+std::string position(LogPosition position);  // -> where the event lies
 std::string position_prefix();
 std::string recording(std::uint32_t number);
 std::string recording_prefix();
 std::string stream_name_prefix(StreamKind kind);
 
-std::string encode_number(std::uint64_t number);     // 8 bytes
+std::string encode_number(std::uint64_t number);  // 8 bytes
 std::optional<std::uint64_t> decode_number(std::string_view bytes);
 std::string encode_location(const EventKey& key);
 std::optional<EventKey> decode_location(std::string_view bytes);
@@ -55,12 +58,12 @@ std::optional<HeadKey> parse_head(std::string_view key);
 // --- family "model@generation" ---
 enum class Table : char {
   Checkpoint = 1,
-  Sessions = 2,    // session number
-  Totals = 3,      // session number
-  Rollups = 4,     // bucket, session number, dimensions
-  Steps = 5,       // session number, message id
-  Copies = 6,      // group, session number, message id
-  Facts = 16,      // session number, kind of fact, identity
+  Sessions = 2,  // session number
+  Totals = 3,    // session number
+  Rollups = 4,   // bucket, session number, dimensions
+  Steps = 5,     // session number, message id
+  Copies = 6,    // group, session number, message id
+  Facts = 16,    // session number, kind of fact, identity
 };
 std::string table_prefix(Table table);
 std::string checkpoint();
@@ -70,7 +73,10 @@ std::string rollup(std::uint32_t bucket, SessionNumber session, std::string_view
 std::string rollup_from(std::uint32_t bucket);
 std::string step(SessionNumber session, std::string_view message);
 std::string steps_prefix(SessionNumber session);
-std::string copy_member(std::uint64_t high, std::uint64_t low, SessionNumber session, std::string_view message);
+std::string copy_member(std::uint64_t high,
+                        std::uint64_t low,
+                        SessionNumber session,
+                        std::string_view message);
 std::string copy_group(std::uint64_t high, std::uint64_t low);
 std::string fact(SessionNumber session, char kind, std::string_view identity);
 std::string facts_prefix(SessionNumber session);

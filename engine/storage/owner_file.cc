@@ -10,19 +10,20 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
 
 namespace respool {
 namespace {
 
 Error io_error(const std::filesystem::path& path, std::string_view action) {
-  return Error(ErrorCode::Io,
-               fmt::format("{} {}: {}", action, path.string(), std::generic_category().message(errno)),
-               "check the permissions of the store's folder");
+  return Error(
+      ErrorCode::Io,
+      fmt::format("{} {}: {}", action, path.string(), std::generic_category().message(errno)),
+      "check the permissions of the store's folder");
 }
 
 std::string read_owner(const std::filesystem::path& path) {
@@ -72,9 +73,11 @@ Result<void> refuse_network_file_system(const std::filesystem::path& directory) 
   struct statfs info {};
   if (::statfs(directory.c_str(), &info) != 0) return io_error(directory, "inspect");
   const auto type = static_cast<std::uint64_t>(info.f_type) & 0xFFFFFFFF;
-  if (std::find(kNetworkTypes.begin(), kNetworkTypes.end(), type) == kNetworkTypes.end()) return ok();
+  if (std::find(kNetworkTypes.begin(), kNetworkTypes.end(), type) == kNetworkTypes.end())
+    return ok();
   return Error(ErrorCode::Io,
-               fmt::format("{} is on a network file system, whose locks cannot be trusted", directory.string()),
+               fmt::format("{} is on a network file system, whose locks cannot be trusted",
+                           directory.string()),
                "put the store on a local disk with --store DIR");
 }
 

@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/storage/write_unit.h"
 #include "schema/error.h"
+
+#include "engine/storage/write_unit.h"
 
 namespace rocksdb {
 class Iterator;
@@ -52,7 +53,8 @@ class ReadView {
   RowCursor scan(Family family, std::string_view from, std::string_view to) const;
   RowCursor scan_prefix(Family family, std::string_view prefix) const;
   // The last row with that prefix, as a cursor of at most one row.
-  Result<std::optional<std::pair<std::string, std::string>>> last(Family family, std::string_view prefix) const;
+  Result<std::optional<std::pair<std::string, std::string>>> last(Family family,
+                                                                  std::string_view prefix) const;
 
   const Store& store() const { return *store_; }
 

@@ -20,15 +20,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path seal_path(const fs::path& directory) { return directory / "seal"; }
+fs::path seal_path(const fs::path& directory) {
+  return directory / "seal";
+}
 
 // The seal that was valid before the store was opened for writing.
-fs::path previous_path(const fs::path& directory) { return directory / "seal.previous"; }
+fs::path previous_path(const fs::path& directory) {
+  return directory / "seal.previous";
+}
 
-bool is_table(const std::string& name) { return name.ends_with(".sst"); }
+bool is_table(const std::string& name) {
+  return name.ends_with(".sst");
+}
 
 bool is_sealed(const std::string& name) {
-  return is_table(name) || name == "CURRENT" || name.starts_with("MANIFEST-") || name.ends_with(".log");
+  return is_table(name) || name == "CURRENT" || name.starts_with("MANIFEST-") ||
+         name.ends_with(".log");
 }
 
 Result<std::string> digest_file(const fs::path& path) {
@@ -76,7 +83,8 @@ Result<std::string> describe(const fs::path& directory, const KnownDigests& know
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory / "db", error)) {
-    if (is_sealed(entry.path().filename().string())) names.push_back(entry.path().filename().string());
+    if (is_sealed(entry.path().filename().string()))
+      names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   std::string text;
@@ -123,13 +131,15 @@ Result<void> write_seal(const fs::path& directory) {
   const std::string sealed = with_digest(text);
   const auto incomplete = directory / "seal.incomplete";
   const int file = ::open(incomplete.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const bool written = file >= 0 &&
-                       ::write(file, sealed.data(), sealed.size()) == static_cast<ssize_t>(sealed.size()) &&
-                       ::fsync(file) == 0;
+  const bool written =
+      file >= 0 &&
+      ::write(file, sealed.data(), sealed.size()) == static_cast<ssize_t>(sealed.size()) &&
+      ::fsync(file) == 0;
   if (file >= 0) ::close(file);
   std::error_code error;
   if (written) fs::rename(incomplete, seal_path(directory), error);
-  if (!written || error) return Error(ErrorCode::Io, fmt::format("write {}", seal_path(directory).string()));
+  if (!written || error)
+    return Error(ErrorCode::Io, fmt::format("write {}", seal_path(directory).string()));
   fs::remove(previous_path(directory), error);
   sync_directory(directory);
   return ok();
@@ -139,7 +149,8 @@ Result<void> break_seal(const fs::path& directory) {
   std::error_code error;
   if (!fs::exists(seal_path(directory), error)) return ok();
   fs::rename(seal_path(directory), previous_path(directory), error);
-  if (error) return Error(ErrorCode::Io, fmt::format("set aside {}", seal_path(directory).string()));
+  if (error)
+    return Error(ErrorCode::Io, fmt::format("set aside {}", seal_path(directory).string()));
   sync_directory(directory);
   return ok();
 }
@@ -153,7 +164,8 @@ Result<SealState> check_seal(const fs::path& directory) {
   // A writer that opened the store meanwhile took the seal away before it changed anything.
   if (!is_there()) return SealState::Absent;
   if (!text) {
-    return Error(ErrorCode::Corruption, fmt::format("{}: the seal itself was changed", seal_path(directory).string()));
+    return Error(ErrorCode::Corruption,
+                 fmt::format("{}: the seal itself was changed", seal_path(directory).string()));
   }
   return Error(ErrorCode::Corruption,
                fmt::format("{}: changed since the store was closed",

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/storage/read_view.h"
-#include "engine/storage/write_unit.h"
 #include "schema/codec.h"
 #include "schema/error.h"
+
+#include "engine/storage/read_view.h"
+#include "engine/storage/write_unit.h"
 
 namespace respool {
 

@@ -8,7 +8,9 @@
 namespace respool {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
 
 struct Piece {
   Shape shape = Shape::Unknown;
@@ -27,7 +29,8 @@ class Scanner {
   void break_off() { broken_ = true; }
 
   void skip_space() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_space(text_[at_]))
+      ++at_;
   }
 
   // Takes `c` where it stands next, white space aside.
@@ -69,7 +72,9 @@ class Scanner {
       skip_nested();
     } else {
       const std::size_t begin = at_;
-      while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ']' && !is_space(text_[at_])) ++at_;
+      while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ']' &&
+             !is_space(text_[at_]))
+        ++at_;
       if (at_ == text_.size() || at_ == begin) broken_ = true;
     }
   }
@@ -230,7 +235,8 @@ class Cutter {
   // What no piece holds, from the last whole one to the end.
   void remainder() {
     std::size_t begin = done_;
-    while (begin < text_.size() && (is_space(text_[begin]) || text_[begin] == ',')) ++begin;
+    while (begin < text_.size() && (is_space(text_[begin]) || text_[begin] == ','))
+      ++begin;
     if (begin < text_.size()) pieces_.push_back({Shape::Malformed, begin, text_.size() - begin});
   }
 

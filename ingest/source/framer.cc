@@ -13,8 +13,10 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string_view trimmed(std::string_view text) {
   const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && space(text.back())) text.remove_suffix(1);
-  while (!text.empty() && space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && space(text.back()))
+    text.remove_suffix(1);
+  while (!text.empty() && space(text.front()))
+    text.remove_prefix(1);
   return text;
 }
 
@@ -23,7 +25,8 @@ std::string without_escape_sequences(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
       i += 2;
-      while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
+      while (i < text.size() && (text[i] < '@' || text[i] > '~'))
+        ++i;
     } else {
       plain.push_back(text[i]);
     }
@@ -42,20 +45,24 @@ bool is_talk(std::string_view text) {
       "! permission requested: ",
   });
   const std::string plain = without_escape_sequences(text);
-  return std::any_of(kTalk.begin(), kTalk.end(), [&](std::string_view talk) { return plain.starts_with(talk); });
+  return std::any_of(
+      kTalk.begin(), kTalk.end(), [&](std::string_view talk) { return plain.starts_with(talk); });
 }
 
 bool is_event_stream_field(std::string_view text) {
-  return text.starts_with(':') || text.starts_with("event:") || text.starts_with("id:") || text.starts_with("retry:");
+  return text.starts_with(':') || text.starts_with("event:") || text.starts_with("id:") ||
+         text.starts_with("retry:");
 }
 
 bool looks_whole(std::string_view text) {
-  return text.size() >= 2 && ((text.front() == '{' && text.back() == '}') || (text.front() == '[' && text.back() == ']'));
+  return text.size() >= 2 && ((text.front() == '{' && text.back() == '}') ||
+                              (text.front() == '[' && text.back() == ']'));
 }
 
 // An export on one line, as `jq -c` leaves it.
 bool is_document(std::string_view text) {
-  return text.front() == '[' || text.starts_with("{\"info\":") || text.starts_with("{\"messages\":");
+  return text.front() == '[' || text.starts_with("{\"info\":") ||
+         text.starts_with("{\"messages\":");
 }
 
 }  // namespace
@@ -110,11 +117,13 @@ Result<void> Framer::line(std::string_view text, std::uint64_t place) {
     if (begin < end) {
       RESPOOL_TRY(line(text.substr(begin, end - begin), place + begin));
     }
-    if (begin < end && end < text.size()) return emit(text.substr(end), place + end, Shape::Malformed);
+    if (begin < end && end < text.size())
+      return emit(text.substr(end), place + end, Shape::Malformed);
     return ok();
   }
   std::string_view content = text;
-  if (place == 0 && content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
+  if (place == 0 && content.starts_with(kByteOrderMark))
+    content.remove_prefix(kByteOrderMark.size());
   if (content.starts_with("data:")) {
     content.remove_prefix(content.starts_with("data: ") ? 6 : 5);
     return data_line(content, place + (text.size() - content.size()));
@@ -124,7 +133,8 @@ Result<void> Framer::line(std::string_view text, std::uint64_t place) {
   }
   if (is_event_stream_field(content)) return ok();
   const std::string_view inner = trimmed(content);
-  if (!inner.empty() && (inner.front() == '{' || inner.front() == '[')) return json_line(text, place);
+  if (!inner.empty() && (inner.front() == '{' || inner.front() == '['))
+    return json_line(text, place);
   return emit(text, place, is_talk(content) ? Shape::Talk : Shape::Malformed);
 }
 
@@ -152,7 +162,9 @@ Result<void> Framer::json_line(std::string_view text, std::uint64_t place) {
   if (place == 0 && inner.starts_with(kByteOrderMark)) inner.remove_prefix(kByteOrderMark.size());
   inner = trimmed(inner);
   if (looks_whole(inner)) {
-    if (is_document(inner)) return cut_document(inner, place + static_cast<std::uint64_t>(inner.data() - text.data()), sink_);
+    if (is_document(inner))
+      return cut_document(
+          inner, place + static_cast<std::uint64_t>(inner.data() - text.data()), sink_);
     return emit(text, place, {});
   }
   depth_ = 0;
@@ -165,7 +177,8 @@ Result<void> Framer::json_line(std::string_view text, std::uint64_t place) {
 
 Result<void> Framer::document_line(std::string_view text, std::uint64_t place) {
   // An object that starts a line while another is open: the other one broke off.
-  const bool restarts = document_.front() == '{' && (text.starts_with('{') || text.starts_with("data:"));
+  const bool restarts =
+      document_.front() == '{' && (text.starts_with('{') || text.starts_with("data:"));
   const bool whole = !restarts && follow(text);
   if (restarts || !whole) {
     if (!restarts) {

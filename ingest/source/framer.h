@@ -12,7 +12,8 @@ namespace respool {
 // events, and JSON documents of one or many lines, mixed in any order with noise. What cannot be
 // read is a frame too, so that nothing is lost; the cut does not depend on how the bytes arrive.
 //
-// Threads: one at a time. Errors: those of the sink, and Io where a giant record cannot be buffered.
+// Threads: one at a time. Errors: those of the sink, and Io where a giant record cannot be
+// buffered.
 class Framer {
  public:
   explicit Framer(FrameSink sink) : sink_(std::move(sink)) {}
@@ -34,12 +35,12 @@ class Framer {
   bool follow(std::string_view text);
 
   FrameSink sink_;
-  std::uint64_t offset_ = 0;       // bytes fed so far
+  std::uint64_t offset_ = 0;  // bytes fed so far
   std::uint64_t line_place_ = 0;
-  SpillBuffer line_;               // the start of a line that spans feeds
-  SpillBuffer data_;               // the data of a server-sent event over several lines
+  SpillBuffer line_;  // the start of a line that spans feeds
+  SpillBuffer data_;  // the data of a server-sent event over several lines
   std::uint64_t data_place_ = 0;
-  SpillBuffer document_;           // a document over several lines
+  SpillBuffer document_;  // a document over several lines
   std::uint64_t document_place_ = 0;
   bool in_document_ = false;
   std::int64_t depth_ = 0;

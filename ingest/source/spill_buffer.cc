@@ -5,18 +5,19 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 namespace respool {
 namespace {
 
 Error spill_error(std::string_view action) {
-  return Error(ErrorCode::Io,
-               fmt::format("{} a temporary file: {}", action, std::generic_category().message(errno)),
-               "free some space, or set TMPDIR");
+  return Error(
+      ErrorCode::Io,
+      fmt::format("{} a temporary file: {}", action, std::generic_category().message(errno)),
+      "free some space, or set TMPDIR");
 }
 
 Result<void> write_all(int file, std::string_view bytes) {
@@ -31,7 +32,9 @@ Result<void> write_all(int file, std::string_view bytes) {
 
 }  // namespace
 
-SpillBuffer::~SpillBuffer() { clear(); }
+SpillBuffer::~SpillBuffer() {
+  clear();
+}
 
 Result<void> SpillBuffer::append(std::string_view bytes) {
   if (bytes.empty()) return ok();

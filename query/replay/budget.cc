@@ -6,17 +6,21 @@ namespace respool {
 namespace {
 
 // Hundredths of a token for one character of each class.
-constexpr std::uint64_t kLetter = 28;       // in a word of letters
-constexpr std::uint64_t kMixed = 75;        // in a run that mixes letters and digits: hex, base64, ids
+constexpr std::uint64_t kLetter = 28;  // in a word of letters
+constexpr std::uint64_t kMixed = 75;   // in a run that mixes letters and digits: hex, base64, ids
 constexpr std::uint64_t kDigit = 50;
 constexpr std::uint64_t kSpace = 14;
 constexpr std::uint64_t kPunctuation = 60;
-constexpr std::uint64_t kTwoByte = 60;      // Latin with marks, Greek, Cyrillic, Hebrew, Arabic
-constexpr std::uint64_t kThreeByte = 110;   // CJK and most other scripts
-constexpr std::uint64_t kFourByte = 300;    // emoji
+constexpr std::uint64_t kTwoByte = 60;     // Latin with marks, Greek, Cyrillic, Hebrew, Arabic
+constexpr std::uint64_t kThreeByte = 110;  // CJK and most other scripts
+constexpr std::uint64_t kFourByte = 300;   // emoji
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // The cost of the run of letters and digits that starts at `at`, which moves past it.
 std::uint64_t word_cost(std::string_view text, std::size_t& at) {

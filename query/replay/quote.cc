@@ -13,8 +13,8 @@ bool is_deceptive(char32_t code) {
   if (code < 0x20) return code != U'\n' && code != U'\t';
   if (code >= 0x7F && code <= 0x9F) return true;
   return (code >= 0x200B && code <= 0x200F) || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x2064) || (code >= 0x2066 && code <= 0x206F) || code == 0xFEFF ||
-         (code >= 0xE0000 && code <= 0xE007F);
+         (code >= 0x2060 && code <= 0x2064) || (code >= 0x2066 && code <= 0x206F) ||
+         code == 0xFEFF || (code >= 0xE0000 && code <= 0xE007F);
 }
 
 // Past an escape sequence that starts at `at`, which holds ESC.
@@ -22,7 +22,8 @@ std::size_t skip_escape_sequence(std::string_view text, std::size_t at) {
   ++at;
   if (at >= text.size() || text[at] != '[') return at;
   ++at;
-  while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+  while (at < text.size() && (text[at] < '@' || text[at] > '~'))
+    ++at;
   return std::min(at + 1, text.size());
 }
 
@@ -49,7 +50,8 @@ std::string plain_text(std::string_view text) {
 
 std::string one_line(std::string_view text) {
   std::string line = plain_text(text);
-  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
 }
 
@@ -72,7 +74,8 @@ std::string_view clip_front(std::string_view text, std::size_t bytes) {
 
 std::string_view clip_back(std::string_view text, std::size_t bytes) {
   std::size_t begin = text.size() > bytes ? text.size() - bytes : 0;
-  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
+    ++begin;
   return text.substr(begin);
 }
 

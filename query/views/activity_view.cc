@@ -15,12 +15,16 @@ std::optional<std::int64_t> time_of(const fb::PartRowT& part, std::int64_t messa
 
 bool message_matches(const Filter& filter, const MessageFacts& message) {
   if (!message.row) return filter.model.empty() && filter.agent.empty();
-  return model_matches(filter, message.row->provider, message.row->model) && agent_matches(filter, message.row->agent);
+  return model_matches(filter, message.row->provider, message.row->model) &&
+         agent_matches(filter, message.row->agent);
 }
 
 // Visits the parts of the selected sessions in reading order.
 template <class Visit>
-Result<void> each_part(const StoreReader& reader, const Filter& filter, const std::string& here, Visit&& visit) {
+Result<void> each_part(const StoreReader& reader,
+                       const Filter& filter,
+                       const std::string& here,
+                       Visit&& visit) {
   RESPOOL_TRY(const auto selected, select_sessions(reader, filter, here));
   for (const auto& entry : selected) {
     RESPOOL_TRY(const auto facts, reader.facts(entry.number));
@@ -42,36 +46,49 @@ Result<std::vector<ToolLine>> list_tools(const StoreReader& reader,
                                          const std::string& outcome,
                                          const std::string& here) {
   std::vector<ToolLine> lines;
-  RESPOOL_TRY(each_part(reader, filter, here, [&](const SessionFacts& facts, const OrderedMessage& ordered, const fb::PartRowT& part) {
-    if (part.type != fb::PartType::Tool || lines.size() >= filter.limit) return;
-    if (!tool.empty() && part.tool != tool && part.attempted != tool) return;
-    const ToolOutcome ended = tool_outcome(facts, *ordered.id, *ordered.message, part);
-    if (!outcome.empty() && outcome_name(ended) != outcome) return;
-    lines.push_back({facts.session.id, *ordered.id, ended, part});
-  }));
+  RESPOOL_TRY(each_part(
+      reader,
+      filter,
+      here,
+      [&](const SessionFacts& facts, const OrderedMessage& ordered, const fb::PartRowT& part) {
+        if (part.type != fb::PartType::Tool || lines.size() >= filter.limit) return;
+        if (!tool.empty() && part.tool != tool && part.attempted != tool) return;
+        const ToolOutcome ended = tool_outcome(facts, *ordered.id, *ordered.message, part);
+        if (!outcome.empty() && outcome_name(ended) != outcome) return;
+        lines.push_back({facts.session.id, *ordered.id, ended, part});
+      }));
   return lines;
 }
 
-Result<std::vector<FileLine>> list_files(const StoreReader& reader, const Filter& filter, const std::string& here) {
+Result<std::vector<FileLine>> list_files(const StoreReader& reader,
+                                         const Filter& filter,
+                                         const std::string& here) {
   std::vector<FileLine> lines;
-  RESPOOL_TRY(each_part(reader, filter, here, [&](const SessionFacts& facts, const OrderedMessage& ordered, const fb::PartRowT& part) {
-    for (const auto& touched : part.files) {
-      if (lines.size() >= filter.limit) return;
-      FileLine line;
-      line.session = facts.session.id;
-      line.path = touched->path;
-      line.action = touched->action;
-      line.tool = part.tool;
-      line.call = part.call;
-      line.time_ms = time_of(part, ordered.time_ms);
-      if (part.type == fb::PartType::Tool) line.outcome = tool_outcome(facts, *ordered.id, *ordered.message, part);
-      lines.push_back(std::move(line));
-    }
-  }));
+  RESPOOL_TRY(each_part(
+      reader,
+      filter,
+      here,
+      [&](const SessionFacts& facts, const OrderedMessage& ordered, const fb::PartRowT& part) {
+        for (const auto& touched : part.files) {
+          if (lines.size() >= filter.limit) return;
+          FileLine line;
+          line.session = facts.session.id;
+          line.path = touched->path;
+          line.action = touched->action;
+          line.tool = part.tool;
+          line.call = part.call;
+          line.time_ms = time_of(part, ordered.time_ms);
+          if (part.type == fb::PartType::Tool)
+            line.outcome = tool_outcome(facts, *ordered.id, *ordered.message, part);
+          lines.push_back(std::move(line));
+        }
+      }));
   return lines;
 }
 
-Result<std::vector<PermissionLine>> list_permissions(const StoreReader& reader, const Filter& filter, const std::string& here) {
+Result<std::vector<PermissionLine>> list_permissions(const StoreReader& reader,
+                                                     const Filter& filter,
+                                                     const std::string& here) {
   RESPOOL_TRY(const auto selected, select_sessions(reader, filter, here));
   std::vector<PermissionLine> lines;
   for (const auto& entry : selected) {

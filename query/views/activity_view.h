@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/facts/outcome.h"
+
 #include "query/views/filter.h"
 
 namespace respool {
@@ -33,7 +34,7 @@ struct PermissionLine {
   std::string session;
   fb::AskRowT ask;
   std::string reply;
-  std::string by;     // who answered; "" where nobody did
+  std::string by;  // who answered; "" where nobody did
 };
 
 Result<std::vector<ToolLine>> list_tools(const StoreReader& reader,
@@ -41,7 +42,11 @@ Result<std::vector<ToolLine>> list_tools(const StoreReader& reader,
                                          const std::string& tool,
                                          const std::string& outcome,
                                          const std::string& here);
-Result<std::vector<FileLine>> list_files(const StoreReader& reader, const Filter& filter, const std::string& here);
-Result<std::vector<PermissionLine>> list_permissions(const StoreReader& reader, const Filter& filter, const std::string& here);
+Result<std::vector<FileLine>> list_files(const StoreReader& reader,
+                                         const Filter& filter,
+                                         const std::string& here);
+Result<std::vector<PermissionLine>> list_permissions(const StoreReader& reader,
+                                                     const Filter& filter,
+                                                     const std::string& here);
 
 }  // namespace respool

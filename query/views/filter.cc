@@ -17,7 +17,9 @@ bool agent_matches(const Filter& filter, const std::string& agent) {
   return filter.agent.empty() || filter.agent == agent;
 }
 
-Result<std::vector<SessionEntry>> select_sessions(const StoreReader& reader, const Filter& filter, const std::string& here) {
+Result<std::vector<SessionEntry>> select_sessions(const StoreReader& reader,
+                                                  const Filter& filter,
+                                                  const std::string& here) {
   std::vector<SessionEntry> selected;
   if (filter.session.empty()) {
     RESPOOL_TRY(selected, reader.sessions());
@@ -25,12 +27,14 @@ Result<std::vector<SessionEntry>> select_sessions(const StoreReader& reader, con
     RESPOOL_TRY(auto one, reader.find(filter.session, here));
     if (filter.tree) {
       RESPOOL_TRY(const auto all, reader.sessions());
-      for (const auto* entry : tree_of(all, one.row.id)) selected.push_back(*entry);
+      for (const auto* entry : tree_of(all, one.row.id))
+        selected.push_back(*entry);
     } else {
       selected.push_back(std::move(one));
     }
   }
-  std::erase_if(selected, [&](const SessionEntry& entry) { return !session_matches(filter, entry.row); });
+  std::erase_if(selected,
+                [&](const SessionEntry& entry) { return !session_matches(filter, entry.row); });
   return selected;
 }
 

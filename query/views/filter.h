@@ -17,10 +17,10 @@ struct Filter {
   std::string host;
   std::string directory;
   std::string project;
-  std::string model;                     // "provider/model", or either alone
+  std::string model;  // "provider/model", or either alone
   std::string agent;
-  std::string session;                   // one session, found as an id or prefix
-  bool tree = false;                     // and its child sessions
+  std::string session;  // one session, found as an id or prefix
+  bool tree = false;    // and its child sessions
   std::size_t limit = std::numeric_limits<std::size_t>::max();
 
   bool at(std::optional<std::int64_t> time_ms) const {
@@ -36,6 +36,8 @@ bool model_matches(const Filter& filter, const std::string& provider, const std:
 bool agent_matches(const Filter& filter, const std::string& agent);
 
 // The sessions a question is about, in the store's order. `here` is the directory for "@last".
-Result<std::vector<SessionEntry>> select_sessions(const StoreReader& reader, const Filter& filter, const std::string& here);
+Result<std::vector<SessionEntry>> select_sessions(const StoreReader& reader,
+                                                  const Filter& filter,
+                                                  const std::string& here);
 
 }  // namespace respool

@@ -20,11 +20,14 @@ std::string fill_for(GapKind kind, const std::string& session, const std::string
     case GapKind::SequenceGap:
       return session.empty() ? "" : fmt::format("opencode export {} | respool ingest -", session);
     case GapKind::ChildNotCaptured:
-    case GapKind::OriginUnknown: return where.empty() ? "" : fmt::format("opencode export {} | respool ingest -", where);
+    case GapKind::OriginUnknown:
+      return where.empty() ? "" : fmt::format("opencode export {} | respool ingest -", where);
     case GapKind::UnknownType:
     case GapKind::UnknownVariant:
-    case GapKind::ForeignSchema: return "upgrade respool, then: respool rebuild";
-    default: return "";
+    case GapKind::ForeignSchema:
+      return "upgrade respool, then: respool rebuild";
+    default:
+      return "";
   }
 }
 
@@ -48,19 +51,28 @@ Result<std::vector<Gap>> relative_gaps(const StoreReader& reader, const SessionE
   std::vector<Gap> gaps;
   for (const auto& child : entry.totals.children) {
     RESPOOL_TRY(const auto known, reader.number_of(child));
-    if (!known) gaps.push_back({GapKind::ChildNotCaptured, child, "a task call names this session; nothing of it is here"});
+    if (!known)
+      gaps.push_back({GapKind::ChildNotCaptured,
+                      child,
+                      "a task call names this session; nothing of it is here"});
   }
   RESPOOL_TRY(const auto steps, reader.steps(entry.number));
   const bool orphaned_copies = std::any_of(steps.begin(), steps.end(), [](const auto& step) {
     return step.older_than_session && !step.copied;
   });
   if (orphaned_copies) {
-    gaps.push_back({GapKind::OriginUnknown, "", "steps older than the session: a fork or import whose origin is not here"});
+    gaps.push_back({GapKind::OriginUnknown,
+                    "",
+                    "steps older than the session: a fork or import whose origin is not here"});
   }
   return gaps;
 }
 
-Result<void> add_gaps(const StoreReader& reader, const std::string& session, std::vector<Gap> gaps, const Filter& filter, std::vector<GapLine>& lines) {
+Result<void> add_gaps(const StoreReader& reader,
+                      const std::string& session,
+                      std::vector<Gap> gaps,
+                      const Filter& filter,
+                      std::vector<GapLine>& lines) {
   for (auto& gap : gaps) {
     if (lines.size() >= filter.limit) return ok();
     RESPOOL_TRY(name_recording(reader.view(), gap));
@@ -72,7 +84,9 @@ Result<void> add_gaps(const StoreReader& reader, const std::string& session, std
 
 }  // namespace
 
-Result<std::vector<GapLine>> list_gaps(const StoreReader& reader, const Filter& filter, const std::string& here) {
+Result<std::vector<GapLine>> list_gaps(const StoreReader& reader,
+                                       const Filter& filter,
+                                       const std::string& here) {
   std::vector<GapLine> lines;
   RESPOOL_TRY(const auto selected, select_sessions(reader, filter, here));
   for (const auto& entry : selected) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/facts/session_gaps.h"
+
 #include "query/views/filter.h"
 
 namespace respool {
@@ -15,6 +16,8 @@ struct GapLine {
   std::string fill;
 };
 
-Result<std::vector<GapLine>> list_gaps(const StoreReader& reader, const Filter& filter, const std::string& here);
+Result<std::vector<GapLine>> list_gaps(const StoreReader& reader,
+                                       const Filter& filter,
+                                       const std::string& here);
 
 }  // namespace respool

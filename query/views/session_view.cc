@@ -21,7 +21,8 @@ std::string state_of(const fb::SessionRowT& row, const SessionContext& context) 
 }
 
 // Which session each fork copied from, by the steps that stand as copies.
-Result<std::map<std::uint64_t, std::uint64_t>> fork_owners(const StoreReader& reader, const std::vector<SessionEntry>& all) {
+Result<std::map<std::uint64_t, std::uint64_t>> fork_owners(const StoreReader& reader,
+                                                           const std::vector<SessionEntry>& all) {
   std::map<std::uint64_t, std::uint64_t> owners;
   for (const auto& entry : all) {
     if (entry.totals.usage->copied_steps == 0) continue;
@@ -30,7 +31,10 @@ Result<std::map<std::uint64_t, std::uint64_t>> fork_owners(const StoreReader& re
     for (const auto& step : steps) {
       if (step.copied) ++votes[step.owner];
     }
-    const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        });
     if (most != votes.end()) owners[entry.number.value] = most->first;
   }
   return owners;
@@ -52,20 +56,25 @@ class Families {
 
 class SessionList {
  public:
-  SessionList(const StoreReader& reader, const SessionContext& context) : reader_(&reader), context_(&context) {}
+  SessionList(const StoreReader& reader, const SessionContext& context)
+      : reader_(&reader), context_(&context) {}
 
   Result<void> load() {
     RESPOOL_TRY(all_, reader_->sessions());
     index_ = by_id(all_);
-    for (const auto& entry : all_) numbers_.emplace(entry.number.value, &entry);
+    for (const auto& entry : all_)
+      numbers_.emplace(entry.number.value, &entry);
     RESPOOL_TRY(owners_, fork_owners(*reader_, all_));
     for (const auto& entry : all_) {
       const auto parent = index_.find(entry.row.parent);
       if (parent != index_.end()) families_.join(entry.number.value, parent->second->number.value);
     }
-    for (const auto& [fork, owner] : owners_) families_.join(fork, owner);
-    for (const auto& entry : all_) add_to_ancestors(entry);
-    for (const auto& entry : all_) family_cost_[families_.find(entry.number.value)] += entry.totals.usage->cost_nanos;
+    for (const auto& [fork, owner] : owners_)
+      families_.join(fork, owner);
+    for (const auto& entry : all_)
+      add_to_ancestors(entry);
+    for (const auto& entry : all_)
+      family_cost_[families_.find(entry.number.value)] += entry.totals.usage->cost_nanos;
     return load_heads();
   }
 
@@ -80,9 +89,9 @@ class SessionList {
       line.forked_from = numbers_.at(owner->second)->row.id;
     }
     line.complete = entry.totals.own_gaps == 0 &&
-                    std::all_of(entry.totals.children.begin(), entry.totals.children.end(), [&](const auto& child) {
-                      return index_.contains(child);
-                    });
+                    std::all_of(entry.totals.children.begin(),
+                                entry.totals.children.end(),
+                                [&](const auto& child) { return index_.contains(child); });
     return line;
   }
 
@@ -128,27 +137,36 @@ std::int64_t newest(const SessionEntry& entry) {
 bool within(const Filter& filter, const SessionEntry& entry) {
   if (!filter.since_ms && !filter.until_ms) return true;
   const auto begin = entry.row.created_ms ? *entry.row.created_ms : entry.row.first_ms.value_or(0);
-  return (!filter.since_ms || newest(entry) >= *filter.since_ms) && (!filter.until_ms || begin < *filter.until_ms);
+  return (!filter.since_ms || newest(entry) >= *filter.since_ms) &&
+         (!filter.until_ms || begin < *filter.until_ms);
 }
 
 bool any_model_matches(const Filter& filter, const SessionEntry& entry) {
   if (filter.model.empty()) return true;
-  return std::any_of(entry.totals.models.begin(), entry.totals.models.end(), [&](const std::string& name) {
-    const auto slash = name.find('/');
-    return model_matches(filter, name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1));
-  });
+  return std::any_of(
+      entry.totals.models.begin(), entry.totals.models.end(), [&](const std::string& name) {
+        const auto slash = name.find('/');
+        return model_matches(filter,
+                             name.substr(0, slash),
+                             slash == std::string::npos ? "" : name.substr(slash + 1));
+      });
 }
 
 }  // namespace
 
-Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader, const Filter& filter, const SessionContext& context) {
+Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader,
+                                               const Filter& filter,
+                                               const SessionContext& context) {
   SessionList list(reader, context);
   RESPOOL_TRY(list.load());
   RESPOOL_TRY(auto selected, select_sessions(reader, filter, context.here));
   std::erase_if(selected, [&](const SessionEntry& entry) {
-    return !within(filter, entry) || !any_model_matches(filter, entry) || !agent_matches(filter, entry.row.agent);
+    return !within(filter, entry) || !any_model_matches(filter, entry) ||
+           !agent_matches(filter, entry.row.agent);
   });
-  std::stable_sort(selected.begin(), selected.end(), [](const auto& a, const auto& b) { return newest(a) > newest(b); });
+  std::stable_sort(selected.begin(), selected.end(), [](const auto& a, const auto& b) {
+    return newest(a) > newest(b);
+  });
   if (selected.size() > filter.limit) selected.resize(filter.limit);
   std::vector<SessionLine> lines;
   lines.reserve(selected.size());
@@ -162,16 +180,20 @@ Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader, const 
   return lines;
 }
 
-Result<std::vector<LineageEdge>> list_lineage(const StoreReader& reader, const Filter& filter, const std::string& here) {
+Result<std::vector<LineageEdge>> list_lineage(const StoreReader& reader,
+                                              const Filter& filter,
+                                              const std::string& here) {
   RESPOOL_TRY(const auto all, reader.sessions());
   RESPOOL_TRY(const auto owners, fork_owners(reader, all));
   std::map<std::uint64_t, std::string> ids;
-  for (const auto& entry : all) ids[entry.number.value] = entry.row.id;
+  for (const auto& entry : all)
+    ids[entry.number.value] = entry.row.id;
   std::vector<LineageEdge> edges;
   std::set<std::pair<std::string, std::string>> children;
-  const auto add_child = [&](const std::string& from, const std::string& to, std::optional<std::int64_t> at) {
-    if (children.emplace(from, to).second) edges.push_back({from, to, "child", at, "certain"});
-  };
+  const auto add_child =
+      [&](const std::string& from, const std::string& to, std::optional<std::int64_t> at) {
+        if (children.emplace(from, to).second) edges.push_back({from, to, "child", at, "certain"});
+      };
   for (const auto& entry : all) {
     std::optional<std::int64_t> created;
     if (entry.row.created_ms) created = *entry.row.created_ms;
@@ -181,12 +203,16 @@ Result<std::vector<LineageEdge>> list_lineage(const StoreReader& reader, const F
     }
   }
   for (const auto& entry : all) {
-    for (const auto& child : entry.totals.children) add_child(entry.row.id, child, std::nullopt);
+    for (const auto& child : entry.totals.children)
+      add_child(entry.row.id, child, std::nullopt);
   }
   RESPOOL_TRY(const auto selected, select_sessions(reader, filter, here));
   std::set<std::string> wanted;
-  for (const auto& entry : selected) wanted.insert(entry.row.id);
-  std::erase_if(edges, [&](const LineageEdge& edge) { return !wanted.contains(edge.from) && !wanted.contains(edge.to); });
+  for (const auto& entry : selected)
+    wanted.insert(entry.row.id);
+  std::erase_if(edges, [&](const LineageEdge& edge) {
+    return !wanted.contains(edge.from) && !wanted.contains(edge.to);
+  });
   if (edges.size() > filter.limit) edges.resize(filter.limit);
   return edges;
 }

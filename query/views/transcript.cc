@@ -11,19 +11,29 @@ namespace {
 
 std::string_view kind_of_part(fb::PartType type) {
   switch (type) {
-    case fb::PartType::Text: return "text";
-    case fb::PartType::Reasoning: return "reasoning";
-    case fb::PartType::File: return "file";
-    case fb::PartType::Tool: return "tool";
-    case fb::PartType::Compaction: return "compaction";
-    case fb::PartType::Subtask: return "subtask";
-    default: return {};  // steps, snapshots, patches, agents, retries: not something said
+    case fb::PartType::Text:
+      return "text";
+    case fb::PartType::Reasoning:
+      return "reasoning";
+    case fb::PartType::File:
+      return "file";
+    case fb::PartType::Tool:
+      return "tool";
+    case fb::PartType::Compaction:
+      return "compaction";
+    case fb::PartType::Subtask:
+      return "subtask";
+    default:
+      return {};  // steps, snapshots, patches, agents, retries: not something said
   }
 }
 
 class TranscriptReader {
  public:
-  TranscriptReader(const StoreReader& reader, SessionNumber number, const SessionFacts& facts, const Point& point)
+  TranscriptReader(const StoreReader& reader,
+                   SessionNumber number,
+                   const SessionFacts& facts,
+                   const Point& point)
       : reader_(&reader), number_(number), facts_(&facts), point_(&point) {}
 
   Result<Transcript> read() {
@@ -39,7 +49,8 @@ class TranscriptReader {
       if (is_point && point_->before) break;
       add_errors_until(ordered.time_ms);
       RESPOOL_TRY(add_prompts_until(first_seen(ordered)));
-      reverted_ |= *ordered.id == facts_->session.revert_message && facts_->session.revert_part.empty();
+      reverted_ |=
+          *ordered.id == facts_->session.revert_message && facts_->session.revert_part.empty();
       RESPOOL_TRY(add_message(ordered));
       if (is_point) return std::move(transcript_);
     }
@@ -53,7 +64,8 @@ class TranscriptReader {
  private:
   Result<void> check_point(const std::vector<OrderedMessage>& order) const {
     if (point_->message.empty()) return ok();
-    const bool there = std::any_of(order.begin(), order.end(), [&](const auto& m) { return *m.id == point_->message; });
+    const bool there = std::any_of(
+        order.begin(), order.end(), [&](const auto& m) { return *m.id == point_->message; });
     if (there) return ok();
     return Error(ErrorCode::NotFound,
                  fmt::format("session {} has no message {}", facts_->session.id, point_->message),
@@ -63,11 +75,13 @@ class TranscriptReader {
   // Prompts given beside a source that shows none. Where a source does show them, those count.
   std::vector<const fb::PromptRowT*> shown_prompts() const {
     std::vector<const fb::PromptRowT*> prompts;
-    const bool shown = std::any_of(facts_->messages.begin(), facts_->messages.end(), [](const auto& entry) {
-      return entry.second.row && is_live(*entry.second.row) && entry.second.row->role == "user";
-    });
+    const bool shown =
+        std::any_of(facts_->messages.begin(), facts_->messages.end(), [](const auto& entry) {
+          return entry.second.row && is_live(*entry.second.row) && entry.second.row->role == "user";
+        });
     if (shown) return prompts;
-    for (const auto& [id, prompt] : facts_->prompts) prompts.push_back(&prompt);  // ids sort by time
+    for (const auto& [id, prompt] : facts_->prompts)
+      prompts.push_back(&prompt);  // ids sort by time
     return prompts;
   }
 
@@ -75,16 +89,19 @@ class TranscriptReader {
   std::vector<const fb::ErrorRowT*> loose_errors() const {
     std::vector<const fb::ErrorRowT*> errors;
     for (const auto& [id, error] : facts_->errors) {
-      const bool carried = std::any_of(facts_->messages.begin(), facts_->messages.end(), [&](const auto& entry) {
-        return entry.second.row && entry.second.row->error_name == error.name && entry.second.row->error_text == error.text;
-      });
+      const bool carried =
+          std::any_of(facts_->messages.begin(), facts_->messages.end(), [&](const auto& entry) {
+            return entry.second.row && entry.second.row->error_name == error.name &&
+                   entry.second.row->error_text == error.text;
+          });
       if (!carried) errors.push_back(&error);  // ids sort by time
     }
     return errors;
   }
 
   void add_errors_until(std::int64_t time_ms) {
-    for (; next_error_ < errors_.size() && errors_[next_error_]->time_ms <= time_ms; ++next_error_) {
+    for (; next_error_ < errors_.size() && errors_[next_error_]->time_ms <= time_ms;
+         ++next_error_) {
       TranscriptItem item;
       item.role = "assistant";
       item.kind = "error";
@@ -106,7 +123,8 @@ class TranscriptReader {
 
   // Adds the prompts of runs that had begun by `time_ms`.
   Result<void> add_prompts_until(std::int64_t time_ms) {
-    for (; next_prompt_ < prompts_.size() && prompts_[next_prompt_]->time_ms.value_or(0) <= time_ms; ++next_prompt_) {
+    for (; next_prompt_ < prompts_.size() && prompts_[next_prompt_]->time_ms.value_or(0) <= time_ms;
+         ++next_prompt_) {
       const auto& prompt = *prompts_[next_prompt_];
       TranscriptItem item;
       item.role = "user";
@@ -124,7 +142,8 @@ class TranscriptReader {
     RESPOOL_TRY(add_command(ordered));
     for (const auto* part : part_order(message, ordered.time_ms)) {
       RESPOOL_TRY(add_part(ordered, *part));
-      reverted_ |= *ordered.id == facts_->session.revert_message && part->id == facts_->session.revert_part;
+      reverted_ |=
+          *ordered.id == facts_->session.revert_message && part->id == facts_->session.revert_part;
     }
     if (!message.row || message.row->error_name.empty()) return ok();
     TranscriptItem item = start(ordered, "error");
@@ -164,7 +183,8 @@ class TranscriptReader {
     item.synthetic = part.synthetic;
     item.continuation = part.continuation;
     item.removed = reverted_ || part_is_removed(*facts_, *ordered.message, part);
-    item.summary = part.type == fb::PartType::Text && ordered.message->row && ordered.message->row->summary;
+    item.summary =
+        part.type == fb::PartType::Text && ordered.message->row && ordered.message->row->summary;
     item.title = part.type == fb::PartType::File ? part.filename : part.title;
     RESPOOL_TRY(const auto content, reader_->content(number_, part.ref));
     item.text = part.type == fb::PartType::Subtask ? content.description : content.text;
@@ -174,7 +194,10 @@ class TranscriptReader {
     return ok();
   }
 
-  void set_tool(TranscriptItem& item, const OrderedMessage& ordered, const fb::PartRowT& part, const Content& content) const {
+  void set_tool(TranscriptItem& item,
+                const OrderedMessage& ordered,
+                const fb::PartRowT& part,
+                const Content& content) const {
     item.tool = part.tool == "invalid" && !part.attempted.empty() ? part.attempted : part.tool;
     item.call = part.call;
     item.input = content.input;
@@ -198,7 +221,9 @@ class TranscriptReader {
 
 }  // namespace
 
-Result<Transcript> read_transcript(const StoreReader& reader, SessionNumber number, const Point& point) {
+Result<Transcript> read_transcript(const StoreReader& reader,
+                                   SessionNumber number,
+                                   const Point& point) {
   RESPOOL_TRY(const auto facts, reader.facts_at(number, point));
   return TranscriptReader(reader, number, facts, point).read();
 }

@@ -52,8 +52,10 @@ class UsageSum {
     RESPOOL_TRY(all_, reader_->sessions());
     index_ = by_id(all_);
     RESPOOL_TRY(const auto selected, select_sessions(*reader_, *filter_, here));
-    for (const auto& entry : all_) entries_.emplace(entry.number.value, &entry);
-    for (const auto& entry : selected) selected_.insert(entry.number.value);
+    for (const auto& entry : all_)
+      entries_.emplace(entry.number.value, &entry);
+    for (const auto& entry : selected)
+      selected_.insert(entry.number.value);
     if (prices_ != nullptr) {
       for (const auto number : selected_) {
         RESPOOL_TRY(add_steps(number, nullptr));
@@ -88,15 +90,18 @@ class UsageSum {
 
   Result<void> add_rollups() {
     const std::uint32_t first = filter_->since_ms ? bucket_of(*filter_->since_ms) : 0;
-    const std::string end = filter_->until_ms ? keys::rollup_from(bucket_of(*filter_->until_ms) + 1)
-                                              : keys::after_prefix(keys::table_prefix(keys::Table::Rollups));
+    const std::string end = filter_->until_ms
+                                ? keys::rollup_from(bucket_of(*filter_->until_ms) + 1)
+                                : keys::after_prefix(keys::table_prefix(keys::Table::Rollups));
     std::map<std::uint64_t, BucketSet> cut;
     RowCursor rows = reader_->view().scan(Family::Model, keys::rollup_from(first), end);
     std::optional<std::uint32_t> judged;
     bool judged_cut = false;
     for (; rows.valid(); rows.next()) {
       const auto key = keys::parse_rollup(rows.key());
-      if (!key) return Error(ErrorCode::Corruption, "model, rollups: a key is too short", "run \"respool rebuild\"");
+      if (!key)
+        return Error(
+            ErrorCode::Corruption, "model, rollups: a key is too short", "run \"respool rebuild\"");
       if (!selected_.contains(key->session.value)) continue;
       if (judged != key->bucket) {
         judged = key->bucket;
@@ -107,7 +112,10 @@ class UsageSum {
         continue;
       }
       RESPOOL_TRY(auto usage, decode<fb::UsageRowT>(rows.value(), "model, rollups"));
-      Addend addend{entries_.at(key->session.value), parse_dimensions(key->dimensions), key->bucket * kBucketMs, std::move(usage)};
+      Addend addend{entries_.at(key->session.value),
+                    parse_dimensions(key->dimensions),
+                    key->bucket * kBucketMs,
+                    std::move(usage)};
       if (filter_->at(addend.time_ms)) add(addend);
     }
     RESPOOL_TRY(rows.finish());
@@ -135,17 +143,26 @@ class UsageSum {
 
   std::string key_of(UsageKey key, const Addend& addend) const {
     switch (key) {
-      case UsageKey::Session: return addend.session->row.id;
+      case UsageKey::Session:
+        return addend.session->row.id;
       case UsageKey::Day:
       case UsageKey::Week:
-      case UsageKey::Month: return period(key, addend.time_ms);
-      case UsageKey::Model: return join_model(addend.dimensions.provider, addend.dimensions.model);
-      case UsageKey::Provider: return addend.dimensions.provider;
-      case UsageKey::Agent: return addend.dimensions.agent;
-      case UsageKey::Project: return addend.session->row.project;
-      case UsageKey::Host: return addend.session->row.host;
-      case UsageKey::Root: return root_of(index_, *addend.session);
-      case UsageKey::Tool: return addend.dimensions.tools;
+      case UsageKey::Month:
+        return period(key, addend.time_ms);
+      case UsageKey::Model:
+        return join_model(addend.dimensions.provider, addend.dimensions.model);
+      case UsageKey::Provider:
+        return addend.dimensions.provider;
+      case UsageKey::Agent:
+        return addend.dimensions.agent;
+      case UsageKey::Project:
+        return addend.session->row.project;
+      case UsageKey::Host:
+        return addend.session->row.host;
+      case UsageKey::Root:
+        return root_of(index_, *addend.session);
+      case UsageKey::Tool:
+        return addend.dimensions.tools;
     }
     return {};
   }
@@ -154,7 +171,8 @@ class UsageSum {
     if (!model_matches(*filter_, addend.dimensions.provider, addend.dimensions.model)) return;
     if (!agent_matches(*filter_, addend.dimensions.agent)) return;
     std::vector<std::string> keys;
-    for (const UsageKey key : *by_) keys.push_back(key_of(key, addend));
+    for (const UsageKey key : *by_)
+      keys.push_back(key_of(key, addend));
     auto& group = groups_[keys];
     add_to(group, addend);
     if (!by_->empty()) add_to(total_, addend);
@@ -174,14 +192,16 @@ class UsageSum {
 
   // OpenCode's formula: reasoning is billed as output.
   std::optional<std::int64_t> recomputed(const Addend& addend) const {
-    const auto price = prices_->find(join_model(addend.dimensions.provider, addend.dimensions.model));
+    const auto price =
+        prices_->find(join_model(addend.dimensions.provider, addend.dimensions.model));
     if (price == prices_->end()) return std::nullopt;
     __extension__ using Wide = __int128;
     const auto& usage = addend.usage;
-    const Wide nanos_of_a_million = static_cast<Wide>(usage.input) * price->second.input +
-                                    static_cast<Wide>(usage.output + usage.reasoning) * price->second.output +
-                                    static_cast<Wide>(usage.cache_read) * price->second.cache_read +
-                                    static_cast<Wide>(usage.cache_write) * price->second.cache_write;
+    const Wide nanos_of_a_million =
+        static_cast<Wide>(usage.input) * price->second.input +
+        static_cast<Wide>(usage.output + usage.reasoning) * price->second.output +
+        static_cast<Wide>(usage.cache_read) * price->second.cache_read +
+        static_cast<Wide>(usage.cache_write) * price->second.cache_write;
     constexpr std::int64_t kMillion = 1'000'000;
     return static_cast<std::int64_t>((nanos_of_a_million + kMillion / 2) / kMillion);
   }

@@ -13,7 +13,19 @@ namespace respool {
 
 // What usage can be grouped by. A step is one group's by its tools together ("bash,read"), so that
 // groups of tools add up to the total like all others.
-enum class UsageKey { Session, Day, Week, Month, Model, Provider, Agent, Project, Host, Root, Tool };
+enum class UsageKey {
+  Session,
+  Day,
+  Week,
+  Month,
+  Model,
+  Provider,
+  Agent,
+  Project,
+  Host,
+  Root,
+  Tool
+};
 
 std::optional<UsageKey> parse_usage_key(std::string_view name);
 std::string_view usage_key_name(UsageKey key);

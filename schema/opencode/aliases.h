@@ -7,14 +7,14 @@ namespace respool {
 
 // What a record says, whichever name its generation of OpenCode gave it.
 enum class Kind : std::uint8_t {
-  Unknown,          // a type this build does not know
-  SessionState,     // a session's info, whole
+  Unknown,       // a type this build does not know
+  SessionState,  // a session's info, whole
   SessionRemoved,
-  MessageState,     // a message's info, whole
+  MessageState,  // a message's info, whole
   MessageRemoved,
-  PartState,        // a part, whole
+  PartState,  // a part, whole
   PartRemoved,
-  SessionStatus,    // busy, idle or retry
+  SessionStatus,  // busy, idle or retry
   SessionIdle,
   SessionError,
   Compacted,
@@ -25,9 +25,9 @@ enum class Kind : std::uint8_t {
   QuestionRejected,
   Todos,
   CommandExecuted,
-  Prompt,           // respool's own: a prompt given beside a source that has none
-  Passing,          // known, kept, and says nothing that a fact needs
-  Foreign,          // known to belong to OpenCode's second API, kept, not folded yet
+  Prompt,   // respool's own: a prompt given beside a source that has none
+  Passing,  // known, kept, and says nothing that a fact needs
+  Foreign,  // known to belong to OpenCode's second API, kept, not folded yet
 };
 
 // The kind of a wire type. A trailing ".1" (OpenCode's schema version) is ignored.

@@ -28,7 +28,8 @@ Shape shape_of(const Gathered& all) {
 // Gives the ask its halves: what asks has an id of its own, what answers names the request.
 AskBody finish_ask(Kind kind, Gathered& all) {
   AskBody ask = std::move(all.ask);
-  ask.row.question = kind == Kind::QuestionAsked || kind == Kind::QuestionReplied || kind == Kind::QuestionRejected;
+  ask.row.question = kind == Kind::QuestionAsked || kind == Kind::QuestionReplied ||
+                     kind == Kind::QuestionRejected;
   ask.asked = kind == Kind::PermissionAsked || kind == Kind::QuestionAsked;
   if (ask.asked || ask.row.id.empty()) ask.row.id = all.body_id.empty() ? ask.row.id : all.body_id;
   if (kind == Kind::QuestionRejected) ask.row.reply = "reject";
@@ -40,7 +41,8 @@ AskBody finish_ask(Kind kind, Gathered& all) {
 // A body is only as good as its identity: without an id there is no fact to join to.
 void missing(Record& record, std::string_view what) {
   record.problems |= kUnknownVariant;
-  if (record.problem_detail.empty()) record.problem_detail = fmt::format("{} without {}", record.wire_type, what);
+  if (record.problem_detail.empty())
+    record.problem_detail = fmt::format("{} without {}", record.wire_type, what);
 }
 
 void set_info_body(Record& record, Gathered& all) {
@@ -64,12 +66,15 @@ void set_body(Record& record, Gathered& all) {
       return set_info_body(record, all);
     case Kind::PartState:
       if (!all.has_part) return missing(record, "part");
-      if (all.part.id.empty() || all.part.message.empty()) return missing(record, "part id or message id");
+      if (all.part.id.empty() || all.part.message.empty())
+        return missing(record, "part id or message id");
       record.body = std::move(all.part);
       return;
     case Kind::SessionRemoved:
     case Kind::MessageRemoved:
-    case Kind::PartRemoved: record.body = std::move(all.removed); return;
+    case Kind::PartRemoved:
+      record.body = std::move(all.removed);
+      return;
     case Kind::SessionStatus:
       if (all.status != "busy" && all.status != "idle" && all.status != "retry") {
         missing(record, "a known status");
@@ -90,17 +95,22 @@ void set_body(Record& record, Gathered& all) {
       record.body = std::move(ask);
       return;
     }
-    case Kind::Todos: record.body = all.todos; return;
+    case Kind::Todos:
+      record.body = all.todos;
+      return;
     case Kind::CommandExecuted:
       all.command.message = all.removed.message;
       record.body = CommandBody{std::move(all.command)};
       return;
-    case Kind::Prompt: record.body = all.prompt; return;
+    case Kind::Prompt:
+      record.body = all.prompt;
+      return;
     case Kind::SessionIdle:
     case Kind::Compacted:
     case Kind::Passing:
     case Kind::Foreign:
-    case Kind::Unknown: return;
+    case Kind::Unknown:
+      return;
   }
 }
 
@@ -181,7 +191,8 @@ Record decode_line(std::string_view raw) {
   record.sequence = all->sequence;
   set_session(record, *all);
   check_promise(record, *all);
-  record.time_ms = record.shape == Shape::RunLine || all->timestamp ? all->timestamp : all->body_time;
+  record.time_ms =
+      record.shape == Shape::RunLine || all->timestamp ? all->timestamp : all->body_time;
   take_notes(record, all->notes, json.repaired());
   if (!record.time_ms) record.time_ms = record.latest_ms;
   if (all->notes.broken && record.wire_type.empty()) {

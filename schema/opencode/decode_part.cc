@@ -13,8 +13,8 @@ namespace {
 
 using json::each_element;
 using json::each_field;
-using json::object_of;
 using json::Object;
+using json::object_of;
 using json::Value;
 
 // Walks an object; a break is noted.
@@ -189,10 +189,12 @@ void finish_tool(fb::PartRowT& part, const ToolInput& input, Notes& notes) {
   if (!input.file_path.empty()) {
     if (part.tool == "read") touch(part, input.file_path, fb::FileAction::Read);
     if (part.tool == "write") touch(part, input.file_path, fb::FileAction::Write);
-    if (part.tool == "edit" || part.tool == "multiedit") touch(part, input.file_path, fb::FileAction::Edit);
+    if (part.tool == "edit" || part.tool == "multiedit")
+      touch(part, input.file_path, fb::FileAction::Edit);
     if (part.tool == "patch") touch(part, input.file_path, fb::FileAction::Patch);
   }
-  if (part.status == fb::ToolStatus::Unknown) notes.problem(kUnknownVariant, "tool status " + part.status_name);
+  if (part.status == fb::ToolStatus::Unknown)
+    notes.problem(kUnknownVariant, "tool status " + part.status_name);
 }
 
 void read_message_model(Value& value, Info& info, Notes& notes) {
@@ -407,7 +409,8 @@ void read_part(Object object, fb::PartRowT& part, std::string& session, Notes& n
     }
   });
   if (part.type == fb::PartType::Tool) finish_tool(part, input, notes);
-  if (part.type == fb::PartType::Unknown) notes.problem(kUnknownVariant, "part type " + part.type_name);
+  if (part.type == fb::PartType::Unknown)
+    notes.problem(kUnknownVariant, "part type " + part.type_name);
 }
 
 }  // namespace respool::decode_detail

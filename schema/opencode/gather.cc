@@ -128,14 +128,17 @@ void read_body_field(std::string_view key, Value& field, Gathered& all) {
   } else if (key == "name") {
     all.command.name = json::text(field, kNameBytes);
   } else if (key == "text") {
-    if (const auto raw = json::raw_string(field)) all.prompt.text_bytes = json::unescaped_bytes(*raw);
+    if (const auto raw = json::raw_string(field))
+      all.prompt.text_bytes = json::unescaped_bytes(*raw);
   } else {
     read_ask_field(key, field, all);
   }
 }
 
 void read_body(Value& value, Gathered& all) {
-  walk(value, all.notes, [&](std::string_view key, Value field) { read_body_field(key, field, all); });
+  walk(value, all.notes, [&](std::string_view key, Value field) {
+    read_body_field(key, field, all);
+  });
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ std::optional<IdTime> id_time(std::string_view id);
 // The milliseconds since 1970 of `time`, in the wrap that lies nearest to `hint_ms`.
 std::int64_t resolve_id_time(IdTime time, std::int64_t hint_ms);
 
-// Compares two id times that lie less than half a wrap (397 days) apart: a - b, in steps of 1/4096 ms.
+// Compares two id times that lie less than half a wrap (397 days) apart: a - b, in steps of 1/4096
+// ms.
 std::int64_t id_time_difference(std::uint64_t a_bits, std::uint64_t b_bits);
 
 // The 48 bits an id made at this moment would hold.

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
 
 // A copy in which control characters inside strings are escaped and bad UTF-8 is U+FFFD.
 std::string repair(std::string_view text) {
@@ -63,13 +65,26 @@ std::size_t read_escape(std::string_view raw, std::size_t at, Emit&& emit) {
     return raw.size();
   }
   switch (raw[at + 1]) {
-    case 'n': emit(U'\n'); return at + 2;
-    case 't': emit(U'\t'); return at + 2;
-    case 'r': emit(U'\r'); return at + 2;
-    case 'b': emit(U'\b'); return at + 2;
-    case 'f': emit(U'\f'); return at + 2;
-    case 'u': break;
-    default: emit(static_cast<unsigned char>(raw[at + 1])); return at + 2;
+    case 'n':
+      emit(U'\n');
+      return at + 2;
+    case 't':
+      emit(U'\t');
+      return at + 2;
+    case 'r':
+      emit(U'\r');
+      return at + 2;
+    case 'b':
+      emit(U'\b');
+      return at + 2;
+    case 'f':
+      emit(U'\f');
+      return at + 2;
+    case 'u':
+      break;
+    default:
+      emit(static_cast<unsigned char>(raw[at + 1]));
+      return at + 2;
   }
   const auto high = hex4(raw, at + 2);
   if (!high) {
@@ -80,13 +95,15 @@ std::size_t read_escape(std::string_view raw, std::size_t at, Emit&& emit) {
     emit(static_cast<char32_t>(*high));
     return at + 6;
   }
-  const bool pair = *high < 0xDC00 && at + 7 < raw.size() && raw[at + 6] == '\\' && raw[at + 7] == 'u';
+  const bool pair =
+      *high < 0xDC00 && at + 7 < raw.size() && raw[at + 6] == '\\' && raw[at + 7] == 'u';
   const auto low = pair ? hex4(raw, at + 8) : std::nullopt;
   if (!low || *low < 0xDC00 || *low > 0xDFFF) {
     emit(kReplacement);
     return at + 6;
   }
-  emit(0x10000 + ((static_cast<char32_t>(*high) - 0xD800) << 10) + (static_cast<char32_t>(*low) - 0xDC00));
+  emit(0x10000 + ((static_cast<char32_t>(*high) - 0xD800) << 10) +
+       (static_cast<char32_t>(*low) - 0xDC00));
   return at + 12;
 }
 
@@ -128,7 +145,8 @@ std::optional<Object> Reader::object() {
 std::string_view raw_key(simdjson::ondemand::raw_json_string key) {
   const char* begin = key.raw();
   const char* end = begin;
-  while (*end != '"') end += *end == '\\' ? 2 : 1;
+  while (*end != '"')
+    end += *end == '\\' ? 2 : 1;
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
@@ -142,7 +160,8 @@ std::string_view token(Value& value) {
   const Type type = type_of(value);
   if (type == Type::object || type == Type::array) return {};
   std::string_view raw = value.raw_json_token();
-  while (!raw.empty() && is_space(raw.back())) raw.remove_suffix(1);
+  while (!raw.empty() && is_space(raw.back()))
+    raw.remove_suffix(1);
   return raw;
 }
 
@@ -186,7 +205,9 @@ std::optional<std::int64_t> time_ms(Value& value) {
   return static_cast<std::int64_t>(std::floor(number));
 }
 
-bool is_true(Value& value) { return token(value) == "true"; }
+bool is_true(Value& value) {
+  return token(value) == "true";
+}
 
 std::optional<Object> object_of(Value& value) {
   if (type_of(value) != Type::object) return std::nullopt;
@@ -219,7 +240,9 @@ std::string unescape(std::string_view raw) {
   std::string text;
   text.reserve(raw.size());
   walk_string(
-      raw, [&](std::string_view run) { text += run; }, [&](char32_t code) { append_utf8(text, code); });
+      raw,
+      [&](std::string_view run) { text += run; },
+      [&](char32_t code) { append_utf8(text, code); });
   return text;
 }
 

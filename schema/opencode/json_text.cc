@@ -7,18 +7,36 @@
 namespace respool {
 namespace {
 
-bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7F && c != '"' && c != '\\'; }
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7F &&
+         c != '"' && c != '\\';
+}
 
 void append_escaped(std::string& out, char32_t code) {
   switch (code) {
-    case U'"': out += "\\\""; return;
-    case U'\\': out += "\\\\"; return;
-    case U'\n': out += "\\n"; return;
-    case U'\r': out += "\\r"; return;
-    case U'\t': out += "\\t"; return;
-    case U'\b': out += "\\b"; return;
-    case U'\f': out += "\\f"; return;
-    default: break;
+    case U'"':
+      out += "\\\"";
+      return;
+    case U'\\':
+      out += "\\\\";
+      return;
+    case U'\n':
+      out += "\\n";
+      return;
+    case U'\r':
+      out += "\\r";
+      return;
+    case U'\t':
+      out += "\\t";
+      return;
+    case U'\b':
+      out += "\\b";
+      return;
+    case U'\f':
+      out += "\\f";
+      return;
+    default:
+      break;
   }
   if (code < 0x20 || code == 0x7F || code == 0x2028 || code == 0x2029) {
     out += fmt::format("\\u{:04x}", static_cast<unsigned>(code));
@@ -33,7 +51,8 @@ void append_json_string(std::string& out, std::string_view text) {
   out.push_back('"');
   for (std::size_t at = 0; at < text.size();) {
     std::size_t run = at;
-    while (run < text.size() && is_plain(text[run])) ++run;
+    while (run < text.size() && is_plain(text[run]))
+      ++run;
     out.append(text.substr(at, run - at));
     at = run;
     if (at < text.size()) append_escaped(out, next_code_point(text, at));

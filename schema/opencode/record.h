@@ -61,14 +61,14 @@ struct Record {
   Shape shape = Shape::Unknown;
   Kind kind = Kind::Unknown;
   unsigned problems = kNoProblem;
-  std::string problem_detail;               // a field's name or a type, never content
-  std::string wire_type;                    // as delivered
-  std::string session;                      // "" where none or not a session id
+  std::string problem_detail;  // a field's name or a type, never content
+  std::string wire_type;       // as delivered
+  std::string session;         // "" where none or not a session id
   std::string event_id;
-  std::optional<std::uint64_t> sequence;    // OpenCode's own, from 0
-  std::optional<std::int64_t> time_ms;      // a time the record itself states
-  std::optional<std::int64_t> latest_ms;    // the latest time of the object it shows
-  bool sanitized = false;                   // an export with its texts replaced
+  std::optional<std::uint64_t> sequence;  // OpenCode's own, from 0
+  std::optional<std::int64_t> time_ms;    // a time the record itself states
+  std::optional<std::int64_t> latest_ms;  // the latest time of the object it shows
+  bool sanitized = false;                 // an export with its texts replaced
   std::variant<std::monostate,
                fb::SessionRowT,
                fb::MessageRowT,
@@ -95,11 +95,11 @@ Record decode_record(std::string_view raw, Shape shape, std::string_view session
 
 // The texts of one part, command, prompt or request, read again from the raw bytes it came in.
 struct Content {
-  std::string text;    // of a text, reasoning or prompt
-  std::string input;   // a tool's input, as JSON
-  std::string output;  // a tool's output
-  std::string error;   // a tool's error
-  std::string url;     // of a file
+  std::string text;         // of a text, reasoning or prompt
+  std::string input;        // a tool's input, as JSON
+  std::string output;       // a tool's output
+  std::string error;        // a tool's error
+  std::string url;          // of a file
   std::string description;  // of a subtask: its prompt; of a command: its arguments
 };
 Content decode_content(std::string_view raw, Shape shape);

@@ -31,7 +31,8 @@ std::string_view shape_name(Shape shape);
 
 // True for shapes that show a state at one moment, given by the file they came in.
 inline bool is_state_shape(Shape shape) {
-  return shape == Shape::ExportSession || shape == Shape::ExportMessage || shape == Shape::ExportPart;
+  return shape == Shape::ExportSession || shape == Shape::ExportMessage ||
+         shape == Shape::ExportPart;
 }
 
 }  // namespace respool

@@ -45,7 +45,9 @@ std::size_t utf8_length(char32_t code) {
 
 void append_utf8(std::string& text, char32_t code) {
   if ((code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) code = kReplacement;
-  const auto tail = [&](int shift) { text.push_back(static_cast<char>(0x80 | (code >> shift & 0x3F))); };
+  const auto tail = [&](int shift) {
+    text.push_back(static_cast<char>(0x80 | (code >> shift & 0x3F)));
+  };
   if (code < 0x80) {
     text.push_back(static_cast<char>(code));
   } else if (code < 0x800) {
@@ -90,7 +92,8 @@ std::string to_valid_utf8(std::string_view text) {
 
 std::size_t utf8_boundary(std::string_view text, std::size_t limit) {
   if (limit >= text.size()) return text.size();
-  while (limit > 0 && (byte_at(text, limit) & 0xC0) == 0x80) --limit;
+  while (limit > 0 && (byte_at(text, limit) & 0xC0) == 0x80)
+    --limit;
   return limit;
 }
 
@@ -102,7 +105,8 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
   }
   const unsigned lead = byte_at(text, at);
   char32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) code = code << 6 | (byte_at(text, at + i) & 0x3F);
+  for (std::size_t i = 1; i < length; ++i)
+    code = code << 6 | (byte_at(text, at + i) & 0x3F);
   at += length;
   return code;
 }

@@ -1,52 +1,21 @@
-#include <catch2/catch.hpp>
-
-#include <csignal>
 #include <cstdlib>
 #include <sstream>
 
-#include <fcntl.h>
-#include <pty.h>
-#include <sys/ioctl.h>
+#include <catch2/catch.hpp>
 #include <simdjson.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/support/process.h"
-#include "tests/support/temp_store.h"
 #include "tools/command.h"
+
+#include "tests/cli/home.h"
 
 namespace respool::test {
 namespace {
 
-const std::string kPlain = data_path("captures/1.18.33/store/export-plain.json").string();
-
-// A home of its own, with a store in it.
-class Home {
- public:
-  ProcessResult run(const std::vector<std::string>& arguments, const std::string& input = {}) const {
-    return run_respool(arguments,
-                       {{"HOME", dir_.path().string()}, {"TZ", "UTC"}, {"RESPOOL_HOST", "here"}, {"PATH", "/usr/bin:/bin"}},
-                       input,
-                       dir_.path().string());
-  }
-  const fs::path& path() const { return dir_.path(); }
-
- private:
-  TempDir dir_;
-};
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  std::string line;
-  while (std::getline(stream, line)) lines.push_back(line);
-  return lines;
-}
-
 // Compares with tests/golden/cli/NAME; RESPOOL_UPDATE_GOLDEN=1 writes it instead.
 void check_golden(const std::string& name, const ProcessResult& result) {
   const auto path = fs::path(RESPOOL_SOURCE_DIR) / "tests/golden/cli" / name;
-  const std::string text = "exit " + std::to_string(result.exit_code) + "\n--- stdout\n" + result.out + "--- stderr\n" + result.err;
+  const std::string text = "exit " + std::to_string(result.exit_code) + "\n--- stdout\n" +
+                           result.out + "--- stderr\n" + result.err;
   if (std::getenv("RESPOOL_UPDATE_GOLDEN") != nullptr) {
     fs::create_directories(path.parent_path());
     write_file(path, text);
@@ -83,7 +52,8 @@ TEST_CASE("commands print what they always printed", "[cli][golden]") {
   check_golden("version.txt", home.run({"--version"}));
 }
 
-TEST_CASE("the raw events of every capture come back through the binary after the input is gone", "[cli]") {
+TEST_CASE("the raw events of every capture come back through the binary after the input is gone",
+          "[cli]") {
   const Home home;
   const auto copy = home.path() / "input.sse";
   fs::copy_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"), copy);
@@ -92,19 +62,28 @@ TEST_CASE("the raw events of every capture come back through the binary after th
 
   const auto raw = home.run({"events", "--raw"});
 
-  CHECK(lines_of(raw.out) == delivered_lines(read_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"))));
+  CHECK(lines_of(raw.out) ==
+        delivered_lines(read_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"))));
 }
 
 TEST_CASE("every line of --json is one object with its schema", "[cli]") {
   const Home home;
-  for (const auto* file : {"captures/1.18.33/serve/permission-once/event.sse", "captures/1.18.33/serve/subagent/event.sse", "captures/1.18.33/run/denied-bash.ndjson"}) {
+  for (const auto* file : {"captures/1.18.33/serve/permission-once/event.sse",
+                           "captures/1.18.33/serve/subagent/event.sse",
+                           "captures/1.18.33/run/denied-bash.ndjson"}) {
     const auto result = home.run({"ingest", data_path(file).string(), "--json"});
     REQUIRE(result.exit_code == 0);
     CHECK(result.out.starts_with("{\"schema\":\"respool.ingest/1\""));
   }
-  const std::map<std::string, std::string> schemas = {
-      {"sessions", "session"}, {"events", "event"}, {"usage", "usage"}, {"tools", "tool"}, {"files", "file"},
-      {"permissions", "permission"}, {"lineage", "lineage"}, {"gaps", "gap"}, {"stats", "stats"}};
+  const std::map<std::string, std::string> schemas = {{"sessions", "session"},
+                                                      {"events", "event"},
+                                                      {"usage", "usage"},
+                                                      {"tools", "tool"},
+                                                      {"files", "file"},
+                                                      {"permissions", "permission"},
+                                                      {"lineage", "lineage"},
+                                                      {"gaps", "gap"},
+                                                      {"stats", "stats"}};
   for (const auto& [command, schema] : schemas) {
     INFO(command);
     const auto result = home.run({command, "--json"});
@@ -116,10 +95,12 @@ TEST_CASE("every line of --json is one object with its schema", "[cli]") {
       CHECK(line.starts_with("{\"schema\":\"respool." + schema + "/1\""));
     }
   }
-  for (const auto& [command, schema] : std::map<std::string, std::string>{{"show", "item"}, {"replay", "replay"}}) {
+  for (const auto& [command, schema] :
+       std::map<std::string, std::string>{{"show", "item"}, {"replay", "replay"}}) {
     const auto result = home.run({command, "@last:any", "--json"});
     CHECK(result.exit_code == 0);
-    for (const auto& line : lines_of(result.out)) CHECK(line.starts_with("{\"schema\":\"respool." + schema + "/1\""));
+    for (const auto& line : lines_of(result.out))
+      CHECK(line.starts_with("{\"schema\":\"respool." + schema + "/1\""));
   }
 }
 
@@ -159,7 +140,9 @@ TEST_CASE("damage is found by verify with exit 1, and heads compare across time"
   const auto report = home.run({"verify", "--report"});
   REQUIRE(report.exit_code == 0);
   write_file(home.path() / "heads.ndjson", report.out);
-  REQUIRE(home.run({"ingest", data_path("captures/1.18.33/run/tool-bash.ndjson").string()}).exit_code == 0);
+  REQUIRE(
+      home.run({"ingest", data_path("captures/1.18.33/run/tool-bash.ndjson").string()}).exit_code ==
+      0);
   CHECK(home.run({"verify", "--against", "heads.ndjson"}).exit_code == 0);
   std::string other = report.out;
   const auto chain = other.find("\"chain\":\"") + 9;
@@ -183,7 +166,9 @@ TEST_CASE("damage is found by verify with exit 1, and heads compare across time"
 TEST_CASE("a store that is being written answers writers with who has it", "[cli]") {
   const Home home;
   const auto directory = home.path() / ".local/share/respool";
-  const auto owner = value(Store::open({.directory = directory, .host = "elsewhere", .purpose = "long work", .now_ms = kNow}, Access::Write));
+  const auto owner = value(Store::open(
+      {.directory = directory, .host = "elsewhere", .purpose = "long work", .now_ms = kNow},
+      Access::Write));
 
   const auto result = home.run({"ingest", kPlain});
 
@@ -192,12 +177,16 @@ TEST_CASE("a store that is being written answers writers with who has it", "[cli
   CHECK(home.run({"sessions"}).exit_code == 0);
 }
 
-TEST_CASE("replay is the same bytes however the store was filled, within its budget", "[cli][replay]") {
+TEST_CASE("replay is the same bytes however the store was filled, within its budget",
+          "[cli][replay]") {
   const auto folder = data_path("captures/1.18.33/serve/tools-edit");
   const Home forwards;
   const Home backwards;
   forwards.run({"ingest", (folder / "event.sse").string(), (folder / "messages.0.json").string()});
-  backwards.run({"ingest", (folder / "messages.0.json").string(), (folder / "global-event.sse").string(), (folder / "event.sse").string()});
+  backwards.run({"ingest",
+                 (folder / "messages.0.json").string(),
+                 (folder / "global-event.sse").string(),
+                 (folder / "event.sse").string()});
 
   for (const auto* budget : {"400", "1500", "32000"}) {
     INFO(budget);
@@ -231,74 +220,6 @@ TEST_CASE("on a terminal, control characters of a session stay out", "[cli]") {
   CHECK(shown.out.find('\0') == std::string::npos);
 }
 
-TEST_CASE("on a pseudo-terminal tables fit its width", "[cli]") {
-  const Home home;
-  home.run({"ingest", kPlain});
-  int terminal = -1;
-  winsize size{.ws_row = 24, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
-  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::setenv("HOME", home.path().c_str(), 1);
-    ::setenv("NO_COLOR", "1", 1);
-    ::execl(RESPOOL_BINARY, RESPOOL_BINARY, "sessions", nullptr);
-    ::_exit(127);
-  }
-  std::string out;
-  char buffer[4096];
-  for (ssize_t got = 0; (got = ::read(terminal, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(got));
-  ::close(terminal);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-
-  CHECK(WEXITSTATUS(status) == 0);
-  const auto lines = lines_of(out);
-  REQUIRE(lines.size() == 2);
-  for (const auto& line : lines) CHECK(line.size() <= 61);
-}
-
-TEST_CASE("output that cannot be written is a failure, not a success", "[cli]") {
-  const Home home;
-  home.run({"ingest", data_path("captures/1.18.33/serve/tools-edit/event.sse").string()});
-  for (const std::string command : {"sessions", "events"}) {
-    INFO(command);
-    const std::string line = "HOME='" + home.path().string() + "' '" RESPOOL_BINARY "' " + command + " --json > /dev/full 2>/dev/null";
-    CHECK(WEXITSTATUS(std::system(line.c_str())) == 3);
-  }
-}
-
-TEST_CASE("the first interrupt ends an ingest that waits, and keeps what it had", "[cli]") {
-  const Home home;
-  int input[2];
-  REQUIRE(::pipe(input) == 0);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::setenv("HOME", home.path().c_str(), 1);
-    ::dup2(input[0], STDIN_FILENO);
-    ::close(input[0]);
-    ::close(input[1]);
-    ::execl(RESPOOL_BINARY, RESPOOL_BINARY, "ingest", "--quiet", "-", nullptr);
-    ::_exit(127);
-  }
-  ::close(input[0]);
-  const std::string bytes = read_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"));
-  REQUIRE(::write(input[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
-  // The pipe is empty once it was read: only then is the child waiting.
-  int unread = 1;
-  while (unread > 0) REQUIRE(::ioctl(input[1], FIONREAD, &unread) == 0);
-
-  // The end of the input frees a child that the interrupt caught between its check and its read.
-  ::kill(child, SIGINT);
-  ::close(input[1]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 130);
-  CHECK(lines_of(home.run({"events", "--raw"}).out) == delivered_lines(bytes));
-}
-
 TEST_CASE("a folder with other things in it is not taken for a store", "[cli]") {
   const Home home;
   write_file(home.path() / "mine.txt", "mine");
@@ -324,50 +245,23 @@ TEST_CASE("a database is refused, not read as text", "[cli]") {
 TEST_CASE("events can embed what was delivered, one line each", "[cli]") {
   const Home home;
   home.run({"ingest", data_path("captures/1.18.33/store/export-tools.json").string()});
-  home.run({"ingest", "-"}, "{\"type\":\"text\",\"timestamp\":1,\"sessionID\":\"ses_1\",\"a\":\"\tb\"}\n");
+  home.run({"ingest", "-"},
+           "{\"type\":\"text\",\"timestamp\":1,\"sessionID\":\"ses_1\",\"a\":\"\tb\"}\n");
 
   const auto result = home.run({"events", "--json", "--embed"});
 
-  for (const auto& line : lines_of(result.out)) CHECK(is_json(line));
+  for (const auto& line : lines_of(result.out))
+    CHECK(is_json(line));
   CHECK(result.out.find("\"raw\":{\"id\":") != std::string::npos);
 }
 
 TEST_CASE("flags before the command and bad numbers are understood", "[cli]") {
   const Home home;
-  CHECK(home.run({"--store", "elsewhere", "sesions"}).err.find("did you mean \"sessions\"") != std::string::npos);
+  CHECK(home.run({"--store", "elsewhere", "sesions"}).err.find("did you mean \"sessions\"") !=
+        std::string::npos);
   CHECK(home.run({"--store", "elsewhere", "sessions", "--help"}).out.starts_with("List sessions"));
   CHECK(home.run({"sessions", "--wait", "abc"}).exit_code == 2);
   CHECK(home.run({"sessions", "--limit", "-1"}).exit_code == 2);
-}
-
-TEST_CASE("events follow what is recorded, each once, until interrupted", "[cli]") {
-  const Home home;
-  home.run({"ingest", kPlain});
-  const auto out = home.path() / "followed";
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::setenv("HOME", home.path().c_str(), 1);
-    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-    ::execl(RESPOOL_BINARY, RESPOOL_BINARY, "events", "--follow", "--raw", nullptr);
-    ::_exit(127);
-  }
-  const auto wait_for = [&](std::size_t lines) {
-    for (int i = 0; i < 1000 && lines_of(fs::exists(out) ? read_file(out) : "").size() < lines; ++i) ::usleep(10'000);
-  };
-  const auto before = lines_of(home.run({"events", "--raw"}).out).size();
-  wait_for(before);
-  home.run({"ingest", data_path("captures/1.18.33/run/text-simple.ndjson").string()});
-  const auto all = lines_of(home.run({"events", "--raw"}).out);
-  wait_for(all.size());
-  ::kill(child, SIGINT);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 130);
-  CHECK(all.size() > before);
-  CHECK(lines_of(read_file(out)) == all);
 }
 
 TEST_CASE("a branch is what one origin recorded", "[cli]") {
@@ -376,27 +270,23 @@ TEST_CASE("a branch is what one origin recorded", "[cli]") {
   const auto origin = home.run({"stats", "--json"}).out;
   const auto at = origin.find("\"origin\":\"") + 10;
 
-  CHECK(home.run({"show", "@last:any", "--branch", origin.substr(at, 8)}).out == home.run({"show", "@last:any"}).out);
+  CHECK(home.run({"show", "@last:any", "--branch", origin.substr(at, 8)}).out ==
+        home.run({"show", "@last:any"}).out);
   CHECK(home.run({"show", "@last:any", "--branch", "zz"}).exit_code == 3);
 }
 
 TEST_CASE("bench measures a file of the user's and leaves no store behind", "[cli]") {
   const Home home;
 
-  const auto result = home.run({"bench", data_path("captures/1.18.33/serve/tools-edit/event.sse").string(), "--seconds", "0", "--json"});
+  const auto result = home.run({"bench",
+                                data_path("captures/1.18.33/serve/tools-edit/event.sse").string(),
+                                "--seconds",
+                                "0",
+                                "--json"});
 
   CHECK(result.exit_code == 0);
   CHECK(lines_of(result.out).size() == 5);
   CHECK_FALSE(fs::exists(home.path() / ".local/share/respool"));
-}
-
-TEST_CASE("colour is there only where it is wanted", "[cli]") {
-  const Home home;
-  home.run({"ingest", kPlain});
-
-  CHECK(home.run({"sessions"}).out.find('\x1b') == std::string::npos);
-  CHECK(home.run({"sessions", "--color", "always"}).out.find("\x1b[1m") != std::string::npos);
-  CHECK(home.run({"sessions", "--color", "always", "--json"}).out.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("every example of every help text names a command and flags that exist", "[cli]") {

@@ -1,16 +1,19 @@
 #include <catch2/catch.hpp>
-
 #include <sys/stat.h>
+
+#include "schema/digest.h"
 
 #include "engine/model/recorder.h"
 #include "engine/storage/keys.h"
-#include "schema/digest.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
 namespace {
 
-StoreOptions options(const fs::path& path) { return {.directory = path, .host = "test-host", .purpose = "test", .now_ms = kNow}; }
+StoreOptions options(const fs::path& path) {
+  return {.directory = path, .host = "test-host", .purpose = "test", .now_ms = kNow};
+}
 
 }  // namespace
 
@@ -61,7 +64,8 @@ TEST_CASE("a store is its owner's alone", "[engine][storage]") {
   CHECK((info.st_mode & 0777) == 0700);
 }
 
-TEST_CASE("a store left without a close loses nothing that was synced", "[engine][storage][crash]") {
+TEST_CASE("a store left without a close loses nothing that was synced",
+          "[engine][storage][crash]") {
   TempStore store;
   store.ingest(corpus_file("events.sse"));
   const std::string before = dump_model(store.reader());
@@ -76,10 +80,13 @@ TEST_CASE("a store left without a close loses nothing that was synced", "[engine
   check(recorder->finish());
 }
 
-TEST_CASE("a write-ahead log cut at any place opens to a whole prefix", "[engine][storage][crash]") {
+TEST_CASE("a write-ahead log cut at any place opens to a whole prefix",
+          "[engine][storage][crash]") {
   TempStore store;
-  const auto lines = delivered_lines(read_file(data_path("captures/1.18.33/serve/revert/event.sse")));
-  for (const auto& line : lines) store.ingest(line + "\n");
+  const auto lines =
+      delivered_lines(read_file(data_path("captures/1.18.33/serve/revert/event.sse")));
+  for (const auto& line : lines)
+    store.ingest(line + "\n");
   const auto all = store.raw_events();
   fs::path log;
   for (const auto& entry : fs::directory_iterator(store.path() / "store" / "db")) {
@@ -100,13 +107,15 @@ TEST_CASE("a write-ahead log cut at any place opens to a whole prefix", "[engine
     const StoreReader reader(*cut);
     const auto last = value(last_position(reader.view()));
     REQUIRE(last.value <= all.size());
-    for (std::uint64_t at = 1; at <= last.value; ++at) CHECK(value(read_event_at(reader.view(), {at})).raw == all[at - 1]);
+    for (std::uint64_t at = 1; at <= last.value; ++at)
+      CHECK(value(read_event_at(reader.view(), {at})).raw == all[at - 1]);
     CHECK_FALSE(value(reader.model_is_stale()));
     check(recorder->finish());
   }
 }
 
-TEST_CASE("a model of an older fold is renewed by the next writer, and readers say so until then", "[engine][model]") {
+TEST_CASE("a model of an older fold is renewed by the next writer, and readers say so until then",
+          "[engine][model]") {
   TempStore store;
   store.ingest_file(data_path("captures/1.18.33/serve/revert/event.sse"));
   const std::string before = dump_model(store.reader());
@@ -137,7 +146,8 @@ TEST_CASE("an unfinished rebuild leaves the live model as it was", "[engine][mod
   CHECK((dump_model(store.reader()) == before));
 }
 
-TEST_CASE("two stores of the same observations have different origins and salts", "[engine][integrity]") {
+TEST_CASE("two stores of the same observations have different origins and salts",
+          "[engine][integrity]") {
   TempStore a;
   TempStore b;
   a.ingest_file(data_path("captures/1.18.33/run/text-simple.ndjson"));
@@ -167,8 +177,9 @@ TEST_CASE("keys read back as they were built, in the order of their numbers", "[
   CHECK(to_hex(keys::stream_name({StreamKind::Session, "ses_1"})) == to_hex("nsses_1"));
   CHECK(to_hex(keys::head({1}, {2})) == "68000000000000000100000002");
   CHECK(to_hex(keys::position({9})) == "700000000000000009");
-  CHECK(to_hex(keys::rollup(1, {2}, "x")) == "040000000100000000000000"
-                                             "0278");
+  CHECK(to_hex(keys::rollup(1, {2}, "x")) ==
+        "040000000100000000000000"
+        "0278");
   CHECK(keys::after_prefix("a\xFF") == "b");
   CHECK(keys::after_prefix("").empty());
 }

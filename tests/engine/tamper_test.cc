@@ -1,11 +1,12 @@
 #include <catch2/catch.hpp>
-
 #include <fmt/format.h>
+
+#include "schema/digest.h"
 
 #include "engine/integrity/hash_chain.h"
 #include "engine/integrity/verify.h"
 #include "engine/storage/keys.h"
-#include "schema/digest.h"
+
 #include "tests/support/process.h"
 #include "tests/support/temp_store.h"
 
@@ -22,13 +23,16 @@ Verdict verdict(const fs::path& directory) {
   const auto seal = verify_seal(directory);
   if (!seal) return {false, seal.error().message()};
   if (seal.value().damage) return {false, seal.value().damage->what};
-  const auto store = Store::open({.directory = directory, .host = "test-host", .purpose = "test"}, Access::Read);
+  const auto store =
+      Store::open({.directory = directory, .host = "test-host", .purpose = "test"}, Access::Read);
   if (!store) return {false, store.error().message()};
   const auto report = verify_store(*store.value(), std::nullopt);
   if (!report) return {false, report.error().message()};
   if (report.value().damages.empty()) return {true, ""};
   const auto& damage = report.value().damages.front();
-  return {false, fmt::format("{} {} {}", damage.stream, damage.event ? damage.event->value : 0, damage.what)};
+  return {
+      false,
+      fmt::format("{} {} {}", damage.stream, damage.event ? damage.event->value : 0, damage.what)};
 }
 
 void small_history(TempStore& store) {
@@ -37,7 +41,8 @@ void small_history(TempStore& store) {
 }
 
 bool is_data_file(const std::string& name) {
-  return name.ends_with(".sst") || name.ends_with(".log") || name.starts_with("MANIFEST-") || name == "CURRENT";
+  return name.ends_with(".sst") || name.ends_with(".log") || name.starts_with("MANIFEST-") ||
+         name == "CURRENT";
 }
 
 // Puts another event in place of `event`, consistent in itself, through the storage layer.
@@ -46,9 +51,11 @@ void replace_event(Store& store, const StoredEvent& event, const std::string& ra
   header.raw_bytes = raw.size();
   const std::string encoded = encode(header);
   std::string length;
-  for (int shift = 24; shift >= 0; shift -= 8) length.push_back(static_cast<char>(encoded.size() >> shift & 255));
+  for (int shift = 24; shift >= 0; shift -= 8)
+    length.push_back(static_cast<char>(encoded.size() >> shift & 255));
   WriteUnit unit(store);
-  unit.put(Family::Log, keys::event(event.session, event.origin, event.event), {length, encoded, raw});
+  unit.put(
+      Family::Log, keys::event(event.session, event.origin, event.event), {length, encoded, raw});
   check(store.commit(unit, Durability::Synced));
 }
 
@@ -92,7 +99,8 @@ TEST_CASE("a flip of any byte of any data file is found", "[engine][integrity]")
   CHECK(verdict(directory).whole);
 }
 
-TEST_CASE("an event replaced by another valid one is found by the chain, by stream and number", "[engine][integrity]") {
+TEST_CASE("an event replaced by another valid one is found by the chain, by stream and number",
+          "[engine][integrity]") {
   TempStore store;
   store.ingest_file(data_path("captures/1.18.33/run/tool-bash.ndjson"));
   const auto session = store.session_ids().front();
@@ -109,7 +117,8 @@ TEST_CASE("an event replaced by another valid one is found by the chain, by stre
   CHECK(report.damages.front().event->value == 3);
 }
 
-TEST_CASE("a replaced event with a chain made to fit is found at the next one", "[engine][integrity]") {
+TEST_CASE("a replaced event with a chain made to fit is found at the next one",
+          "[engine][integrity]") {
   TempStore store;
   store.ingest_file(data_path("captures/1.18.33/run/tool-bash.ndjson"));
   const auto session = store.session_ids().front();
@@ -141,20 +150,23 @@ TEST_CASE("an event taken away is found, and a model that was changed", "[engine
     check(store.store().commit(unit, Durability::Synced));
   }
   SECTION("the last event") {
-    const auto head = value(decode<fb::StreamHeadT>(*value(store.store().view().get(Family::Index, keys::head(number, {1}))), "head"));
+    const auto head = value(decode<fb::StreamHeadT>(
+        *value(store.store().view().get(Family::Index, keys::head(number, {1}))), "head"));
     WriteUnit unit(store.store());
     unit.erase(Family::Log, keys::event(number, {1}, {head.events}));
     check(store.store().commit(unit, Durability::Synced));
   }
   SECTION("a total") {
-    auto totals = value(decode<fb::TotalsRowT>(*value(store.store().view().get(Family::Model, keys::totals_row(number))), "totals"));
+    auto totals = value(decode<fb::TotalsRowT>(
+        *value(store.store().view().get(Family::Model, keys::totals_row(number))), "totals"));
     totals.usage->cost_nanos += 1;
     WriteUnit unit(store.store());
     unit.put(Family::Model, keys::totals_row(number), encode(totals));
     check(store.store().commit(unit, Durability::Synced));
   }
   SECTION("a fact") {
-    auto row = value(decode<fb::SessionRowT>(*value(store.store().view().get(Family::Model, keys::session_row(number))), "session"));
+    auto row = value(decode<fb::SessionRowT>(
+        *value(store.store().view().get(Family::Model, keys::session_row(number))), "session"));
     row.title = "another";
     WriteUnit unit(store.store());
     unit.put(Family::Model, keys::session_row(number), encode(row));

@@ -1,47 +1,62 @@
-#include <catch2/catch.hpp>
-
 #include <random>
 
+#include <catch2/catch.hpp>
+
 #include "query/views/gap_view.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
 namespace {
 
-std::string text_line(const std::string& session, const std::string& part, const std::string& text) {
-  return R"({"type":"text","timestamp":1796071385023,"sessionID":")" + session + R"(","part":{"id":")" + part +
-         R"(","messageID":"msg_1","sessionID":")" + session + R"(","type":"text","text":")" + text + R"(","time":{"start":1796071385000,"end":1796071385001}}})";
+std::string text_line(const std::string& session,
+                      const std::string& part,
+                      const std::string& text) {
+  return R"({"type":"text","timestamp":1796071385023,"sessionID":")" + session +
+         R"(","part":{"id":")" + part + R"(","messageID":"msg_1","sessionID":")" + session +
+         R"(","type":"text","text":")" + text +
+         R"(","time":{"start":1796071385000,"end":1796071385001}}})";
 }
 
 // Everything a capture can suffer, around five good lines.
 std::string dirty_bytes() {
-  std::string bytes = "\xEF\xBB\xBF" + text_line("ses_1", "prt_bom", "after a byte order mark") + "\r\n";
+  std::string bytes =
+      "\xEF\xBB\xBF" + text_line("ses_1", "prt_bom", "after a byte order mark") + "\r\n";
   bytes += "npm warn deprecated something@1.0.0\n";
   bytes += "\x1b[31m! red words\x1b[0m\n\n";
   bytes += text_line("ses_1", "prt_2", "fine") + "\n";
-  bytes += R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_ha)" "\n";
+  bytes += R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_ha)"
+           "\n";
   bytes += std::string(512, '\0') + text_line("ses_1", "prt_3", "after zeros") + "\n";
-  bytes += R"({"type":"brand_new","timestamp":1796071385023,"sessionID":"ses_1","extra":1})" "\n";
+  bytes += R"({"type":"brand_new","timestamp":1796071385023,"sessionID":"ses_1","extra":1})"
+           "\n";
   bytes += text_line("../../x", "prt_4", "escape") + "\n";
   bytes += text_line("ses:with:colons", "prt_5", "colons are fine") + "\n";
   bytes += text_line("ses_1", "prt_6", "tab\tinside") + "\n";
   bytes += text_line("ses_1", "prt_7", "bad \xFF utf-8") + "\n";
-  bytes += R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_8","messageID":"msg_1","sessionID":"ses_2","type":"text","text":"two sessions"}})" "\n";
-  bytes += R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1",)" "\n";
+  bytes +=
+      R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_8","messageID":"msg_1","sessionID":"ses_2","type":"text","text":"two sessions"}})"
+      "\n";
+  bytes += R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1",)"
+           "\n";
   bytes += text_line("ses_1", "prt_9", "after a line cut between fields") + "\n";
   bytes += R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_end")";
   return bytes;
 }
 
-std::vector<GapLine> gaps_of(const TempStore& store) { return value(list_gaps(store.reader(), {}, "")); }
+std::vector<GapLine> gaps_of(const TempStore& store) {
+  return value(list_gaps(store.reader(), {}, ""));
+}
 
 std::size_t count_gaps(const std::vector<GapLine>& gaps, GapKind kind) {
-  return static_cast<std::size_t>(std::count_if(gaps.begin(), gaps.end(), [&](const auto& line) { return line.gap.kind == kind; }));
+  return static_cast<std::size_t>(std::count_if(
+      gaps.begin(), gaps.end(), [&](const auto& line) { return line.gap.kind == kind; }));
 }
 
 }  // namespace
 
-TEST_CASE("from dirty input everything readable is kept and each problem is listed with its place", "[ingest][gaps]") {
+TEST_CASE("from dirty input everything readable is kept and each problem is listed with its place",
+          "[ingest][gaps]") {
   TempStore store;
 
   const auto counts = store.ingest(dirty_bytes(), "dirty.ndjson");
@@ -62,7 +77,8 @@ TEST_CASE("from dirty input everything readable is kept and each problem is list
   CHECK(count_gaps(gaps, GapKind::IdentityMismatch) == 2);
   CHECK(count_gaps(gaps, GapKind::UnknownType) == 1);
   for (const auto& line : gaps) {
-    if (line.gap.kind == GapKind::Malformed) CHECK(line.gap.where.starts_with("dirty.ndjson byte "));
+    if (line.gap.kind == GapKind::Malformed)
+      CHECK(line.gap.where.starts_with("dirty.ndjson byte "));
   }
 }
 
@@ -73,7 +89,8 @@ TEST_CASE("dirty input is kept byte for byte", "[ingest]") {
   store.ingest(bytes);
 
   std::string kept;
-  for (const auto& raw : store.raw_events()) kept += raw;
+  for (const auto& raw : store.raw_events())
+    kept += raw;
   std::string expected = bytes;
   std::erase_if(expected, [](char c) { return c == '\n' || c == '\r'; });
   std::erase_if(kept, [](char c) { return c == '\n' || c == '\r'; });
@@ -81,9 +98,12 @@ TEST_CASE("dirty input is kept byte for byte", "[ingest]") {
 }
 
 TEST_CASE("the same bytes in any pieces give the same log", "[ingest]") {
-  std::vector<std::string> inputs = {dirty_bytes(), read_file(data_path("captures/1.18.33/store/export-plain.json")),
-                                     "Exporting session: ses_x\n" + read_file(data_path("captures/1.18.33/store/export-plain.json")),
-                                     read_file(data_path("captures/1.18.33/serve/command/event.sse"))};
+  std::vector<std::string> inputs = {
+      dirty_bytes(),
+      read_file(data_path("captures/1.18.33/store/export-plain.json")),
+      "Exporting session: ses_x\n" +
+          read_file(data_path("captures/1.18.33/store/export-plain.json")),
+      read_file(data_path("captures/1.18.33/serve/command/event.sse"))};
   for (const auto& bytes : inputs) {
     TempStore at_once;
     at_once.ingest(bytes, "same");
@@ -111,7 +131,8 @@ TEST_CASE("an export behind its banner is whole and undamaged", "[ingest]") {
   CHECK((dump_model(store.reader()) == dump_model(plain.reader())));
 }
 
-TEST_CASE("an export cut short keeps every whole object and says where it breaks off", "[ingest][gaps]") {
+TEST_CASE("an export cut short keeps every whole object and says where it breaks off",
+          "[ingest][gaps]") {
   const std::string bytes = read_file(data_path("captures/1.18.33/store/export-tools.json"));
   TempStore whole;
   whole.ingest(bytes);
@@ -132,9 +153,15 @@ TEST_CASE("an export cut short keeps every whole object and says where it breaks
 }
 
 TEST_CASE("unknown parts, statuses and reasons are kept and listed", "[ingest][gaps]") {
-  std::string bytes = R"({"type":"tool_use","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"tool","tool":"bash","callID":"c","state":{"status":"weird"}}})" "\n";
-  bytes += R"({"id":"evt_22e26ca2a001QgmAC7a1idbZFx","type":"message.part.updated","properties":{"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"hologram"}}})" "\n";
-  bytes += R"({"type":"step_finish","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_3","messageID":"msg_1","sessionID":"ses_1","type":"step-finish","reason":"stop","cost":-1,"tokens":{"input":true,"output":"5","reasoning":1e99,"cache":{"read":1,"write":2}}}})" "\n";
+  std::string bytes =
+      R"({"type":"tool_use","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"tool","tool":"bash","callID":"c","state":{"status":"weird"}}})"
+      "\n";
+  bytes +=
+      R"({"id":"evt_22e26ca2a001QgmAC7a1idbZFx","type":"message.part.updated","properties":{"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"hologram"}}})"
+      "\n";
+  bytes +=
+      R"({"type":"step_finish","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_3","messageID":"msg_1","sessionID":"ses_1","type":"step-finish","reason":"stop","cost":-1,"tokens":{"input":true,"output":"5","reasoning":1e99,"cache":{"read":1,"write":2}}}})"
+      "\n";
   TempStore store;
 
   const auto counts = store.ingest(bytes);
@@ -148,12 +175,15 @@ TEST_CASE("unknown parts, statuses and reasons are kept and listed", "[ingest][g
   CHECK_FALSE(step.cost_nanos.has_value());
 }
 
-TEST_CASE("a line of 80 MiB and an event of 200 MiB are kept whole and reported", "[ingest][large]") {
+TEST_CASE("a line of 80 MiB and an event of 200 MiB are kept whole and reported",
+          "[ingest][large]") {
   TempDir dir;
   const std::string good = text_line("ses_1", "prt_good", "fine");
-  const std::string front = R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_big","text":")";
+  const std::string front =
+      R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":"prt_big","text":")";
   std::string bytes = good + "\n" + front + std::string(80ULL << 20, 'a') + "\"}}\n";
-  bytes += front + std::string(200ULL << 20, 'b') + "\"}}\n" + text_line("ses_1", "prt_last", "fine too") + "\n";
+  bytes += front + std::string(200ULL << 20, 'b') + "\"}}\n" +
+           text_line("ses_1", "prt_last", "fine too") + "\n";
   TempStore store;
 
   const auto counts = store.ingest(bytes, "large.ndjson", 1 << 20);
@@ -166,33 +196,44 @@ TEST_CASE("a line of 80 MiB and an event of 200 MiB are kept whole and reported"
   std::string expected = bytes;
   const auto events = store.raw_events();
   std::string kept;
-  for (const auto& event : events) kept += event + "\n";
+  for (const auto& event : events)
+    kept += event + "\n";
   CHECK((kept == expected));
 }
 
-TEST_CASE("what is read at ingest is what a later fold reads, also from the unreadable", "[ingest][integrity]") {
+TEST_CASE("what is read at ingest is what a later fold reads, also from the unreadable",
+          "[ingest][integrity]") {
   TempStore store;
   auto options = test_options();
   options.host = "my laptop";
-  std::string bytes = R"({"aggregate_id":"ses_abc","seq":5,"y":})" "\n";
-  bytes += R"([{"info":{"id":"msg_1","role":"user","time":{"created":1796071385023}},"parts":[{"id":"prt_1","messageID":"msg_1","type":"text","text":"no session named"}]}])" "\n";
-  bytes += R"({"type":"text","timestamp":"soon","sessionID":7,"part":[]})" "\n{}\n[]\n[1,{}]\n{\"info\":{}}\n{\"messages\":[]}\n\"text\"\n";
+  std::string bytes = R"({"aggregate_id":"ses_abc","seq":5,"y":})"
+                      "\n";
+  bytes +=
+      R"([{"info":{"id":"msg_1","role":"user","time":{"created":1796071385023}},"parts":[{"id":"prt_1","messageID":"msg_1","type":"text","text":"no session named"}]}])"
+      "\n";
+  bytes += R"({"type":"text","timestamp":"soon","sessionID":7,"part":[]})"
+           "\n{}\n[]\n[1,{}]\n{\"info\":{}}\n{\"messages\":[]}\n\"text\"\n";
 
   store.ingest_with(bytes, options);
 
   CHECK(damage_of(store.store()) == "");
 }
 
-TEST_CASE("no random damage to a capture makes ingest and a later fold disagree", "[ingest][integrity][property]") {
+TEST_CASE("no random damage to a capture makes ingest and a later fold disagree",
+          "[ingest][integrity][property]") {
   const unsigned seed = 31;
   std::mt19937 random(seed);
-  for (const auto* name : {"captures/1.18.33/serve/revert/global-event.sse", "captures/1.18.33/store/export-tools.json", "captures/1.18.33/run/tool-parallel.ndjson"}) {
+  for (const auto* name : {"captures/1.18.33/serve/revert/global-event.sse",
+                           "captures/1.18.33/store/export-tools.json",
+                           "captures/1.18.33/run/tool-parallel.ndjson"}) {
     const std::string whole = read_file(data_path(name));
     for (int round = 0; round < 15; ++round) {
       INFO(name << " seed " << seed << " round " << round);
       std::string bytes = whole;
-      for (int i = 0; i < 20; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
-      for (int i = 0; i < 3; ++i) bytes.erase(random() % bytes.size(), random() % 200);
+      for (int i = 0; i < 20; ++i)
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+      for (int i = 0; i < 3; ++i)
+        bytes.erase(random() % bytes.size(), random() % 200);
       TempStore store;
 
       store.ingest(bytes);
@@ -205,7 +246,8 @@ TEST_CASE("no random damage to a capture makes ingest and a later fold disagree"
 TEST_CASE("one message alone, as its endpoint answers it, joins its session", "[ingest]") {
   TempStore store;
 
-  store.ingest(R"({"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1796071385023}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"hello"}]})");
+  store.ingest(
+      R"({"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1796071385023}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"hello"}]})");
 
   CHECK(store.session_ids() == std::vector<std::string>{"ses_1"});
   CHECK(store.facts("ses_1").messages.at("msg_1").parts.count("prt_1") == 1);
@@ -214,11 +256,15 @@ TEST_CASE("one message alone, as its endpoint answers it, joins its session", "[
 TEST_CASE("an unknown member of an export is kept under its name and listed", "[ingest][gaps]") {
   TempStore store;
 
-  store.ingest(R"({"info":{"id":"ses_1","time":{"created":1,"updated":2}},"share":{"url":"u"},"messages":[]})");
+  store.ingest(
+      R"({"info":{"id":"ses_1","time":{"created":1,"updated":2}},"share":{"url":"u"},"messages":[]})");
 
-  CHECK(store.raw_events() == std::vector<std::string>{R"({"id":"ses_1","time":{"created":1,"updated":2}})", R"({"url":"u"})"});
+  CHECK(store.raw_events() ==
+        std::vector<std::string>{R"({"id":"ses_1","time":{"created":1,"updated":2}})",
+                                 R"({"url":"u"})"});
   bool listed = false;
-  for (const auto& line : gaps_of(store)) listed |= line.gap.kind == GapKind::UnknownType && line.gap.detail == "share";
+  for (const auto& line : gaps_of(store))
+    listed |= line.gap.kind == GapKind::UnknownType && line.gap.detail == "share";
   CHECK(listed);
 }
 

@@ -1,9 +1,10 @@
-#include <catch2/catch.hpp>
-
 #include <map>
 #include <set>
 
+#include <catch2/catch.hpp>
+
 #include "engine/log/event_log.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
@@ -93,7 +94,9 @@ TEST_CASE("an export's objects come back byte for byte, in the file's order", "[
     // What is left is the frame around the objects: no content.
     std::erase_if(between, [](char c) { return c == ' ' || c == '\n'; });
     for (const std::string_view frame : {"\"info\":", "\"messages\":", "\"parts\":"}) {
-      for (auto found = between.find(frame); found != std::string::npos; found = between.find(frame)) between.erase(found, frame.size());
+      for (auto found = between.find(frame); found != std::string::npos;
+           found = between.find(frame))
+        between.erase(found, frame.size());
     }
     CHECK(between.find_first_not_of("{}[],") == std::string::npos);
   }
@@ -101,8 +104,9 @@ TEST_CASE("an export's objects come back byte for byte, in the file's order", "[
 
 TEST_CASE("an event above the chunk size comes back whole", "[ingest][log]") {
   const std::string text(3 * kChunkBytes + 17, 'x');
-  const std::string line = R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_big","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_big","type":"text","text":")" +
-                           text + R"(","time":{"start":1,"end":2}}})";
+  const std::string line =
+      R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_big","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_big","type":"text","text":")" +
+      text + R"(","time":{"start":1,"end":2}}})";
   TempStore store;
 
   store.ingest(line + "\n" + line + "\n");

@@ -1,11 +1,13 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <random>
 #include <set>
 
+#include <catch2/catch.hpp>
+
 #include "engine/model/recorder.h"
+
 #include "query/views/usage_view.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
@@ -13,7 +15,8 @@ namespace {
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string bytes;
-  for (const auto& line : lines) bytes += line + "\n";
+  for (const auto& line : lines)
+    bytes += line + "\n";
   return bytes;
 }
 
@@ -28,7 +31,8 @@ Sources sources_of(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string bytes = read_file(entry.path());
     if (entry.path().extension() == ".sse") {
-      for (auto& line : delivered_lines(bytes)) sources.lines.push_back(std::move(line));
+      for (auto& line : delivered_lines(bytes))
+        sources.lines.push_back(std::move(line));
     } else {
       sources.files.push_back(bytes);
     }
@@ -41,29 +45,34 @@ Sources sources_of(const fs::path& folder) {
 // Ingests the sources in a random order, some lines twice, cut into random files.
 void ingest_shuffled(TempStore& store, Sources sources, std::mt19937& random) {
   const std::size_t lines = sources.lines.size();
-  for (std::size_t i = 0; i < lines / 4; ++i) sources.lines.push_back(sources.lines[random() % lines]);
+  for (std::size_t i = 0; i < lines / 4; ++i)
+    sources.lines.push_back(sources.lines[random() % lines]);
   std::shuffle(sources.lines.begin(), sources.lines.end(), random);
   std::vector<std::string> inputs = sources.files;
   const std::size_t cuts = 1 + random() % 4;
   const std::size_t piece = sources.lines.size() / cuts + 1;
   for (std::size_t at = 0; at < sources.lines.size(); at += piece) {
     const auto end = std::min(at + piece, sources.lines.size());
-    inputs.push_back(joined({sources.lines.begin() + static_cast<std::ptrdiff_t>(at), sources.lines.begin() + static_cast<std::ptrdiff_t>(end)}));
+    inputs.push_back(joined({sources.lines.begin() + static_cast<std::ptrdiff_t>(at),
+                             sources.lines.begin() + static_cast<std::ptrdiff_t>(end)}));
   }
   std::shuffle(inputs.begin(), inputs.end(), random);
-  for (const auto& input : inputs) store.ingest(input);
+  for (const auto& input : inputs)
+    store.ingest(input);
 }
 
 // The first line in which two dumps differ, for a readable failure.
 std::string first_difference(const std::string& a, const std::string& b) {
-  const auto at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const auto at = static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   const auto begin = a.rfind('\n', at) == std::string::npos ? 0 : a.rfind('\n', at) + 1;
   return a.substr(begin, 120);
 }
 
 }  // namespace
 
-TEST_CASE("any order, repetition and split of a session's observations folds to the same model", "[engine][facts][order]") {
+TEST_CASE("any order, repetition and split of a session's observations folds to the same model",
+          "[engine][facts][order]") {
   const unsigned seed = 20261130;
   INFO("seed " << seed);
   std::mt19937 random(seed);
@@ -72,7 +81,8 @@ TEST_CASE("any order, repetition and split of a session's observations folds to 
     const Sources sources = sources_of(folder);
     if (sources.lines.empty() && sources.files.empty()) continue;
     TempStore straight;
-    for (const auto& file : sources.files) straight.ingest(file);
+    for (const auto& file : sources.files)
+      straight.ingest(file);
     straight.ingest(joined(sources.lines));
     const std::string expected = dump_model(straight.reader());
 
@@ -87,7 +97,8 @@ TEST_CASE("any order, repetition and split of a session's observations folds to 
   }
 }
 
-TEST_CASE("the corpus shuffled, with its exports mixed in, folds to the same model", "[engine][facts][order][corpus]") {
+TEST_CASE("the corpus shuffled, with its exports mixed in, folds to the same model",
+          "[engine][facts][order][corpus]") {
   auto lines = delivered_lines(corpus_file("events.sse"));
   const std::string exports = corpus_file("exports.ndjson");
   TempStore straight;
@@ -114,7 +125,8 @@ TEST_CASE("a rebuild changes nothing, byte for byte", "[engine][model]") {
   const auto rows = [&] {
     std::string all;
     RowCursor cursor = store.store().view().scan_prefix(Family::Model, "");
-    for (; cursor.valid(); cursor.next()) all += std::string(cursor.key()) + "=" + std::string(cursor.value()) + "\n";
+    for (; cursor.valid(); cursor.next())
+      all += std::string(cursor.key()) + "=" + std::string(cursor.value()) + "\n";
     return all;
   };
   const std::string before = rows();
@@ -127,7 +139,8 @@ TEST_CASE("a rebuild changes nothing, byte for byte", "[engine][model]") {
   CHECK((rows() == before));
 }
 
-TEST_CASE("run lines, both event streams and the export of one session count each step once", "[query][usage]") {
+TEST_CASE("run lines, both event streams and the export of one session count each step once",
+          "[query][usage]") {
   // The events of a serve session, its messages, and run lines made of the same parts.
   const auto folder = data_path("captures/1.18.33/serve/tools-edit");
   TempStore alone;
@@ -137,7 +150,9 @@ TEST_CASE("run lines, both event streams and the export of one session count eac
   std::string run;
   for (const auto& event : alone.raw_events()) {
     const bool finish = event.find("\"type\":\"step-finish\"") != std::string::npos;
-    if (finish) run += R"({"type":"step_finish","timestamp":1796072600000,"sessionID":")" + session + R"(","part":)" + event + "}\n";
+    if (finish)
+      run += R"({"type":"step_finish","timestamp":1796072600000,"sessionID":")" + session +
+             R"(","part":)" + event + "}\n";
   }
   REQUIRE_FALSE(run.empty());
   TempStore store;

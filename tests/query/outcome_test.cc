@@ -1,21 +1,25 @@
-#include <catch2/catch.hpp>
-
 #include <map>
+
+#include <catch2/catch.hpp>
 
 #include "query/views/activity_view.h"
 #include "query/views/gap_view.h"
 #include "query/views/session_view.h"
 #include "query/views/transcript.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
 namespace {
 
-fs::path run(const std::string& name) { return data_path("captures/1.18.33/run/" + name); }
+fs::path run(const std::string& name) {
+  return data_path("captures/1.18.33/run/" + name);
+}
 
 std::map<std::string, std::size_t> outcomes(const TempStore& store) {
   std::map<std::string, std::size_t> counts;
-  for (const auto& line : value(list_tools(store.reader(), {}, "", "", ""))) ++counts[std::string(outcome_name(line.outcome))];
+  for (const auto& line : value(list_tools(store.reader(), {}, "", "", "")))
+    ++counts[std::string(outcome_name(line.outcome))];
   return counts;
 }
 
@@ -29,7 +33,8 @@ using Counts = std::map<std::string, std::size_t>;
 
 std::size_t count_gaps(const TempStore& store, GapKind kind) {
   std::size_t count = 0;
-  for (const auto& line : value(list_gaps(store.reader(), {}, ""))) count += line.gap.kind == kind ? 1 : 0;
+  for (const auto& line : value(list_gaps(store.reader(), {}, "")))
+    count += line.gap.kind == kind ? 1 : 0;
   return count;
 }
 
@@ -63,11 +68,15 @@ TEST_CASE("a denied tool does not hide what was written another way", "[query][f
 TEST_CASE("a refusal by a person or by a rule is not a failure of the tool", "[query][tools]") {
   CHECK(outcomes_of(run("ask-auto-rejected.ndjson")).at("refused") == 1);
   CHECK(outcomes_of(run("denied-pattern.ndjson")).at("refused") == 1);
-  CHECK(outcomes_of(data_path("captures/1.18.33/serve/permission-reject/event.sse")).at("refused") >= 1);
-  CHECK(outcomes_of(data_path("captures/1.18.33/serve/question-reject/event.sse")).at("refused") == 1);
+  CHECK(
+      outcomes_of(data_path("captures/1.18.33/serve/permission-reject/event.sse")).at("refused") >=
+      1);
+  CHECK(outcomes_of(data_path("captures/1.18.33/serve/question-reject/event.sse")).at("refused") ==
+        1);
 }
 
-TEST_CASE("an aborted tool is not a success although OpenCode calls it completed", "[query][tools]") {
+TEST_CASE("an aborted tool is not a success although OpenCode calls it completed",
+          "[query][tools]") {
   const auto counts = outcomes_of(data_path("captures/1.18.33/serve/abort-tool/event.sse"));
 
   CHECK(counts.at("aborted") == 1);
@@ -78,7 +87,8 @@ TEST_CASE("a tool that fails is failed", "[query][tools]") {
   CHECK(outcomes_of(run("tool-error-bad-arguments.ndjson")).at("failed") == 1);
 }
 
-TEST_CASE("a tool of a killed run is running until the session goes on, then orphaned", "[query][tools]") {
+TEST_CASE("a tool of a killed run is running until the session goes on, then orphaned",
+          "[query][tools]") {
   for (const std::string signal : {"sigint", "sigterm", "sigkill"}) {
     INFO(signal);
     TempStore store;
@@ -96,7 +106,8 @@ TEST_CASE("a tool of a killed run is running until the session goes on, then orp
 
 TEST_CASE("asking for completed calls lists none that did not run to their end", "[query][tools]") {
   TempStore store;
-  for (const auto& file : captures("run", ".ndjson")) store.ingest_file(file);
+  for (const auto& file : captures("run", ".ndjson"))
+    store.ingest_file(file);
   store.ingest_file(data_path("captures/1.18.33/serve/abort-tool/event.sse"));
 
   const auto lines = value(list_tools(store.reader(), {}, "", "completed", ""));

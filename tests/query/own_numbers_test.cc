@@ -1,11 +1,13 @@
 #include <catch2/catch.hpp>
-
 #include <simdjson.h>
+
+#include "schema/money.h"
 
 #include "engine/facts/merge_order.h"
 #include "engine/facts/session_gaps.h"
+
 #include "query/views/transcript.h"
-#include "schema/money.h"
+
 #include "tests/support/oracle.h"
 #include "tests/support/temp_store.h"
 
@@ -20,7 +22,10 @@ bool has_gap(const SessionFacts& facts, GapKind kind, const std::string& where) 
 }
 
 // Replaces the first occurrence at or after `from`.
-void replace_after(std::string& text, const std::string& from, const std::string& what, const std::string& with) {
+void replace_after(std::string& text,
+                   const std::string& from,
+                   const std::string& what,
+                   const std::string& with) {
   const auto begin = text.find(from);
   REQUIRE(begin != std::string::npos);
   const auto at = text.find(what, begin);
@@ -54,7 +59,8 @@ TEST_CASE("an export's visible steps, tokens and cost are OpenCode's own", "[que
     CHECK(usage.visible_cache_write == expected.sum.cache_write);
     CHECK(usage.visible_cost_nanos == expected.sum.cost_nanos);
     if (expected.info_cost_nanos) CHECK(usage.visible_cost_nanos == *expected.info_cost_nanos);
-    if (expected.info_tokens) CHECK(usage.visible_input + usage.visible_output == *expected.info_tokens);
+    if (expected.info_tokens)
+      CHECK(usage.visible_input + usage.visible_output == *expected.info_tokens);
     CHECK(usage.removed_steps == 0);
     CHECK(usage.copied_steps == 0);
     CHECK_FALSE(has_gap(store.facts(expected.session), GapKind::UsageDisagrees, "session"));
@@ -77,14 +83,16 @@ TEST_CASE("an export's messages and parts come in its own order", "[query][trans
     std::vector<std::string> parts;
     for (const auto& ordered : message_order(facts)) {
       messages.push_back(*ordered.id);
-      for (const auto* part : part_order(*ordered.message, ordered.time_ms)) parts.push_back(part->id);
+      for (const auto* part : part_order(*ordered.message, ordered.time_ms))
+        parts.push_back(part->id);
     }
     CHECK(messages == expected.messages);
     CHECK(parts == expected.parts);
   }
 }
 
-TEST_CASE("with totals falsified the steps still count, and usage_disagrees says so", "[query][usage]") {
+TEST_CASE("with totals falsified the steps still count, and usage_disagrees says so",
+          "[query][usage]") {
   std::string bytes = read_file(data_path("captures/1.18.33/store/export-tools.json"));
   const ExportOracle expected = read_export(bytes);
   const std::string cost = nanos_to_decimal(*expected.info_cost_nanos);
@@ -102,7 +110,8 @@ TEST_CASE("with totals falsified the steps still count, and usage_disagrees says
   const auto facts = store.facts(expected.session);
   CHECK(has_gap(facts, GapKind::UsageDisagrees, "session"));
   bool message_disagrees = false;
-  for (const auto& gap : session_gaps(facts)) message_disagrees |= gap.kind == GapKind::UsageDisagrees && gap.where != "session";
+  for (const auto& gap : session_gaps(facts))
+    message_disagrees |= gap.kind == GapKind::UsageDisagrees && gap.where != "session";
   CHECK(message_disagrees);
 }
 
@@ -146,7 +155,8 @@ TEST_CASE("over the corpus, the event stream alone folds to the exports", "[quer
   CHECK(parts == 2967);
 }
 
-TEST_CASE("over the corpus, the event stream alone folds to the end state of opencode.db", "[query][corpus]") {
+TEST_CASE("over the corpus, the event stream alone folds to the end state of opencode.db",
+          "[query][corpus]") {
   TempStore store;
   store.ingest(corpus_file("events.sse"));
   const DatabaseOracle database = read_database(corpus_file("opencode.db"));
@@ -154,7 +164,8 @@ TEST_CASE("over the corpus, the event stream alone folds to the end state of ope
   REQUIRE(database.parts.size() == 2967);
 
   std::map<std::string, SessionFacts> facts;
-  for (const auto& id : store.session_ids()) facts.emplace(id, store.facts(id));
+  for (const auto& id : store.session_ids())
+    facts.emplace(id, store.facts(id));
 
   for (const auto& row : database.messages) {
     INFO(row.id);
@@ -162,7 +173,8 @@ TEST_CASE("over the corpus, the event stream alone folds to the end state of ope
   }
   for (const auto& row : database.parts) {
     INFO(row.id);
-    CHECK(content_of(facts.at(row.session).messages.at(row.message).parts.at(row.id)) == content_of(row.content));
+    CHECK(content_of(facts.at(row.session).messages.at(row.message).parts.at(row.id)) ==
+          content_of(row.content));
   }
 }
 

@@ -1,15 +1,18 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <random>
 
+#include <catch2/catch.hpp>
+
 #include "query/views/session_view.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
 namespace {
 
-fs::path revert(const std::string& file) { return data_path("captures/1.18.33/serve/revert/" + file); }
+fs::path revert(const std::string& file) {
+  return data_path("captures/1.18.33/serve/revert/" + file);
+}
 
 fb::UsageRowT usage_of(const TempStore& store) {
   const auto sessions = value(store.reader().sessions());
@@ -19,14 +22,16 @@ fb::UsageRowT usage_of(const TempStore& store) {
 
 }  // namespace
 
-TEST_CASE("a revert takes nothing back from what was spent, in any order of the sources", "[query][usage]") {
+TEST_CASE("a revert takes nothing back from what was spent, in any order of the sources",
+          "[query][usage]") {
   std::vector<std::string> files = {"event.sse", "global-event.sse", "messages.0.json"};
   std::sort(files.begin(), files.end());
   do {
     INFO(files[0] + " " + files[1] + " " + files[2]);
     TempStore store;
 
-    for (const auto& file : files) store.ingest_file(revert(file));
+    for (const auto& file : files)
+      store.ingest_file(revert(file));
 
     const auto usage = usage_of(store);
     CHECK(usage.cost_nanos == 49'690'000);
@@ -37,7 +42,8 @@ TEST_CASE("a revert takes nothing back from what was spent, in any order of the 
   } while (std::next_permutation(files.begin(), files.end()));
 }
 
-TEST_CASE("the last messages alone show only what is left: spent equals visible", "[query][usage]") {
+TEST_CASE("the last messages alone show only what is left: spent equals visible",
+          "[query][usage]") {
   TempStore store;
 
   store.ingest_file(revert("messages.0.json"));
@@ -52,7 +58,8 @@ TEST_CASE("a removal that arrives before everything else still counts", "[query]
   auto lines = delivered_lines(read_file(revert("event.sse")));
   std::reverse(lines.begin(), lines.end());
   std::string bytes;
-  for (const auto& line : lines) bytes += line + "\n";
+  for (const auto& line : lines)
+    bytes += line + "\n";
   TempStore store;
 
   store.ingest(bytes);

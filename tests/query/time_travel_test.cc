@@ -1,11 +1,11 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <random>
 
+#include <catch2/catch.hpp>
 #include <fmt/format.h>
 
 #include "query/views/transcript.h"
+
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
@@ -15,8 +15,17 @@ std::string text_of(const Transcript& transcript) {
   std::string text = transcript.session + " " + transcript.title + "\n";
   for (const auto& item : transcript.items) {
     text += fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n",
-                        item.message, item.part, item.role, item.kind, item.time_ms.value_or(0), item.tool,
-                        item.outcome ? outcome_name(*item.outcome) : "", item.removed, item.summary, item.input, item.text);
+                        item.message,
+                        item.part,
+                        item.role,
+                        item.kind,
+                        item.time_ms.value_or(0),
+                        item.tool,
+                        item.outcome ? outcome_name(*item.outcome) : "",
+                        item.removed,
+                        item.summary,
+                        item.input,
+                        item.text);
   }
   return text;
 }
@@ -31,7 +40,8 @@ void append_again(Recorder& recorder, const StoreReader& from, const StoredEvent
   observation.received_ms = event.header.received_ms;
   observation.as_of_ms = event.header.as_of_ms;
   observation.raw = event.raw;
-  value(recorder.record(observation, decode_record(event.raw, event.shape(), observation.stream.text)));
+  value(recorder.record(observation,
+                        decode_record(event.raw, event.shape(), observation.stream.text)));
 }
 
 Transcript at(const StoreReader& reader, SessionNumber number, const Point& point) {
@@ -40,11 +50,18 @@ Transcript at(const StoreReader& reader, SessionNumber number, const Point& poin
 
 }  // namespace
 
-TEST_CASE("a session at a cursor is what a store with only the events up to there shows", "[query][time-travel]") {
+TEST_CASE("a session at a cursor is what a store with only the events up to there shows",
+          "[query][time-travel]") {
   const unsigned seed = 99;
   INFO("seed " << seed);
   TempStore whole;
-  for (const auto* name : {"revert", "compact-auto", "abort-tool", "tools-edit", "subagent", "fork", "permission-once"}) {
+  for (const auto* name : {"revert",
+                           "compact-auto",
+                           "abort-tool",
+                           "tools-edit",
+                           "subagent",
+                           "fork",
+                           "permission-once"}) {
     const auto folder = data_path(std::string("captures/1.18.33/serve/") + name);
     whole.ingest_file(folder / "event.sse");
     whole.ingest_file(folder / "messages.0.json");
@@ -54,7 +71,8 @@ TEST_CASE("a session at a cursor is what a store with only the events up to ther
   const auto last = value(last_position(reader.view()));
   std::mt19937 random(seed);
   std::vector<std::uint64_t> cursors;
-  for (int i = 0; i < 500; ++i) cursors.push_back(1 + random() % last.value);
+  for (int i = 0; i < 500; ++i)
+    cursors.push_back(1 + random() % last.value);
   std::sort(cursors.begin(), cursors.end());
 
   TempStore partial;
@@ -62,7 +80,8 @@ TEST_CASE("a session at a cursor is what a store with only the events up to ther
   std::uint64_t appended = 0;
   std::size_t compared = 0;
   for (const auto cursor : cursors) {
-    for (; appended < cursor; ++appended) append_again(*recorder, reader, value(read_event_at(reader.view(), {appended + 1})));
+    for (; appended < cursor; ++appended)
+      append_again(*recorder, reader, value(read_event_at(reader.view(), {appended + 1})));
     check(recorder->commit());
     const StoreReader so_far = partial.reader();
     const auto sessions = value(so_far.sessions());
@@ -94,8 +113,10 @@ TEST_CASE("a session at a message ends with it, or before it", "[query][time-tra
 
   CHECK(up_to.items.back().message == message);
   CHECK(before.items.size() < up_to.items.size());
-  for (const auto& item : before.items) CHECK(item.message != message);
-  const auto missing = read_transcript(store.reader(), number, value(parse_point("msg_none", false, zone, kNow)));
+  for (const auto& item : before.items)
+    CHECK(item.message != message);
+  const auto missing =
+      read_transcript(store.reader(), number, value(parse_point("msg_none", false, zone, kNow)));
   REQUIRE(missing.has_error());
   CHECK(missing.error().code() == ErrorCode::NotFound);
 }
@@ -107,12 +128,15 @@ TEST_CASE("a session at a time shows what its observations said by then", "[quer
   const auto zone = value(Zone::find("UTC"));
   const auto now = at(store.reader(), number, {});
   const auto removed = [](const Transcript& transcript) {
-    return std::count_if(transcript.items.begin(), transcript.items.end(), [](const auto& item) { return item.removed; });
+    return std::count_if(transcript.items.begin(), transcript.items.end(), [](const auto& item) {
+      return item.removed;
+    });
   };
   REQUIRE(removed(now) > 0);
 
   // One second after the session's last removed answer, before the revert.
-  const auto early = at(store.reader(), number, value(parse_point("2026-11-30T20:53:49Z", false, zone, kNow)));
+  const auto early =
+      at(store.reader(), number, value(parse_point("2026-11-30T20:53:49Z", false, zone, kNow)));
 
   CHECK_FALSE(early.items.empty());
   CHECK(early.items.size() < now.items.size());
@@ -126,7 +150,8 @@ TEST_CASE("a state file at a time shows the messages made by then", "[query][tim
   const auto session = store.session_ids().front();
   const auto facts = store.facts(session);
   std::vector<std::int64_t> times;
-  for (const auto& [id, message] : facts.messages) times.push_back(*message.row->created_ms);
+  for (const auto& [id, message] : facts.messages)
+    times.push_back(*message.row->created_ms);
   std::sort(times.begin(), times.end());
   Point point;
   point.until.time_ms = times[times.size() / 2];

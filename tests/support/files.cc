@@ -39,7 +39,9 @@ std::string corpus_file(const std::string& name) {
   return bench::unpack(data_path("corpus/" + name + ".zst").string());
 }
 
-fs::path data_path(const std::string& relative) { return fs::path(RESPOOL_TEST_DATA) / relative; }
+fs::path data_path(const std::string& relative) {
+  return fs::path(RESPOOL_TEST_DATA) / relative;
+}
 
 std::vector<fs::path> captures(const std::string& folder, const std::string& ending) {
   std::vector<fs::path> found;
@@ -59,7 +61,8 @@ std::vector<fs::path> serve_captures() {
   for (const auto& version : fs::directory_iterator(data_path("captures"))) {
     const auto place = version.path() / "serve";
     if (!fs::exists(place)) continue;
-    for (const auto& entry : fs::directory_iterator(place)) found.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(place))
+      found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -78,6 +81,8 @@ std::vector<std::string> delivered_lines(const std::string& bytes) {
   return lines;
 }
 
-std::string short_name(const fs::path& path) { return fs::relative(path, data_path("captures")).string(); }
+std::string short_name(const fs::path& path) {
+  return fs::relative(path, data_path("captures")).string();
+}
 
 }  // namespace respool::test

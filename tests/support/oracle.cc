@@ -9,6 +9,7 @@
 
 #include "schema/digest.h"
 #include "schema/opencode/record.h"
+
 #include "tests/support/files.h"
 
 namespace respool::test {
@@ -76,7 +77,9 @@ std::string clean(Row row) {
 }
 
 // {"id":..., "sessionID":..., <data>}: the columns put back where OpenCode took them from.
-std::string with_ids(const std::string& ids, const std::string& data) { return fmt::format("{{{},{}", ids, data.substr(1)); }
+std::string with_ids(const std::string& ids, const std::string& data) {
+  return fmt::format("{{{},{}", ids, data.substr(1));
+}
 
 std::string column(sqlite3_stmt* statement, int index) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, index));
@@ -87,8 +90,10 @@ std::string column(sqlite3_stmt* statement, int index) {
 template <class Visit>
 void query(sqlite3* db, const char* sql, Visit&& visit) {
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(db, sql, -1, &statement, nullptr) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db));
-  while (sqlite3_step(statement) == SQLITE_ROW) visit(statement);
+  if (sqlite3_prepare_v2(db, sql, -1, &statement, nullptr) != SQLITE_OK)
+    throw std::runtime_error(sqlite3_errmsg(db));
+  while (sqlite3_step(statement) == SQLITE_ROW)
+    visit(statement);
   sqlite3_finalize(statement);
 }
 
@@ -104,9 +109,11 @@ ExportOracle read_export(const std::string& bytes) {
   result.created = number(info, "/time/created");
   dom::element field;
   if (!info["cost"].get(field)) result.info_cost_nanos = nanos(info, "cost");
-  if (!info["tokens"].get(field)) result.info_tokens = number(info, "/tokens/input") + number(info, "/tokens/output");
+  if (!info["tokens"].get(field))
+    result.info_tokens = number(info, "/tokens/input") + number(info, "/tokens/output");
   const dom::array messages = root["messages"].get_array().value();
-  for (const dom::element message : messages) read_message(message, result);
+  for (const dom::element message : messages)
+    read_message(message, result);
   return result;
 }
 
@@ -115,12 +122,14 @@ DatabaseOracle read_database(const std::string& bytes) {
   const auto path = dir.path() / "opencode.db";
   write_file(path, bytes);
   sqlite3* db = nullptr;
-  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) throw std::runtime_error("sqlite");
+  if (sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK)
+    throw std::runtime_error("sqlite");
   DatabaseOracle result;
   query(db, "select id, session_id, data from message", [&](sqlite3_stmt* row) {
     const std::string id = column(row, 0);
     const std::string session = column(row, 1);
-    const auto raw = with_ids(fmt::format(R"("id":"{}","sessionID":"{}")", id, session), column(row, 2));
+    const auto raw =
+        with_ids(fmt::format(R"("id":"{}","sessionID":"{}")", id, session), column(row, 2));
     auto record = decode_record(raw, Shape::ExportMessage);
     result.messages.push_back({id, session, std::get<fb::MessageRowT>(record.body)});
   });
@@ -128,7 +137,9 @@ DatabaseOracle read_database(const std::string& bytes) {
     const std::string id = column(row, 0);
     const std::string message = column(row, 1);
     const std::string session = column(row, 2);
-    const auto raw = with_ids(fmt::format(R"("id":"{}","messageID":"{}","sessionID":"{}")", id, message, session), column(row, 3));
+    const auto raw = with_ids(
+        fmt::format(R"("id":"{}","messageID":"{}","sessionID":"{}")", id, message, session),
+        column(row, 3));
     auto record = decode_record(raw, Shape::ExportPart);
     result.parts.push_back({id, message, session, std::get<fb::PartRowT>(record.body)});
   });
@@ -152,7 +163,9 @@ std::string content_of(fb::SessionRowT row) {
   return clean(std::move(content));
 }
 
-std::string content_of(fb::MessageRowT row) { return clean(std::move(row)); }
+std::string content_of(fb::MessageRowT row) {
+  return clean(std::move(row));
+}
 
 std::string content_of(fb::PartRowT row) {
   row.line_ms = flatbuffers::nullopt;

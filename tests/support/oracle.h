@@ -11,7 +11,8 @@ namespace respool::test {
 
 // An export read without any code of ours: what OpenCode itself says it holds.
 struct UsageSumOracle {
-  std::int64_t steps = 0, input = 0, output = 0, reasoning = 0, cache_read = 0, cache_write = 0, cost_nanos = 0;
+  std::int64_t steps = 0, input = 0, output = 0, reasoning = 0, cache_read = 0, cache_write = 0,
+               cost_nanos = 0;
 };
 
 struct StepOracle {
@@ -25,12 +26,12 @@ struct ExportOracle {
   std::string session;
   std::string parent;
   std::int64_t created = 0;
-  UsageSumOracle sum;                          // over step-finish parts
-  std::optional<std::int64_t> info_cost_nanos; // of the session's info
-  std::optional<std::int64_t> info_tokens;     // input + output of the session's info
-  std::vector<std::string> messages;           // ids in file order
+  UsageSumOracle sum;                           // over step-finish parts
+  std::optional<std::int64_t> info_cost_nanos;  // of the session's info
+  std::optional<std::int64_t> info_tokens;      // input + output of the session's info
+  std::vector<std::string> messages;            // ids in file order
   std::vector<std::string> parts;
-  std::vector<StepOracle> steps;               // one a message that has step-finish parts
+  std::vector<StepOracle> steps;  // one a message that has step-finish parts
 };
 ExportOracle read_export(const std::string& bytes);
 

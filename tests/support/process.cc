@@ -3,8 +3,9 @@
 #include <stdexcept>
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include <sys/wait.h>
 
 #include "tests/support/files.h"
 
@@ -25,12 +26,15 @@ namespace {
   std::vector<std::string> words = {RESPOOL_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables;
-  for (const auto& [name, text] : environment) variables.push_back(name + "=" + text);
+  for (const auto& [name, text] : environment)
+    variables.push_back(name + "=" + text);
   std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
+  for (auto& word : words)
+    argv.push_back(word.data());
   argv.push_back(nullptr);
   std::vector<char*> envp;
-  for (auto& variable : variables) envp.push_back(variable.data());
+  for (auto& variable : variables)
+    envp.push_back(variable.data());
   envp.push_back(nullptr);
   ::execve(argv.front(), argv.data(), envp.data());
   ::_exit(127);

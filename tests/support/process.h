@@ -10,7 +10,7 @@ namespace respool::test {
 struct ProcessResult {
   std::string out;
   std::string err;
-  int exit_code = -1;   // -1 where a signal ended it
+  int exit_code = -1;  // -1 where a signal ended it
   int signal = 0;
 };
 

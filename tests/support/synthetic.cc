@@ -24,19 +24,35 @@ std::int64_t pick_time(std::mt19937& random) {
   constexpr std::int64_t kSpan = 34'560'000'000;  // 400 days
   constexpr std::int64_t kNear = 3 * 86'400'000;
   if (random() % 2 == 0) {
-    return kEdges[random() % kEdges.size()] - kNear / 2 + static_cast<std::int64_t>(random() % kNear);
+    return kEdges[random() % kEdges.size()] - kNear / 2 +
+           static_cast<std::int64_t>(random() % kNear);
   }
-  return kBegin + static_cast<std::int64_t>(random()) % kSpan + (static_cast<std::int64_t>(random() % 8) * 4'294'967'296) % kSpan;
+  return kBegin + static_cast<std::int64_t>(random()) % kSpan +
+         (static_cast<std::int64_t>(random() % 8) * 4'294'967'296) % kSpan;
 }
 
 std::string message_json(const StepOracle& step, std::size_t index) {
   const auto& usage = step.usage;
-  const std::string tokens = fmt::format(R"({{"input":{},"output":{},"reasoning":{},"cache":{{"read":{},"write":{}}}}})",
-                                         usage.input, usage.output, usage.reasoning, usage.cache_read, usage.cache_write);
+  const std::string tokens =
+      fmt::format(R"({{"input":{},"output":{},"reasoning":{},"cache":{{"read":{},"write":{}}}}})",
+                  usage.input,
+                  usage.output,
+                  usage.reasoning,
+                  usage.cache_read,
+                  usage.cache_write);
   return fmt::format(
       R"({{"info":{{"id":"{0}","sessionID":"{1}","role":"assistant","parentID":"msg_u","modelID":"{2}","providerID":"{3}","agent":"{4}","mode":"{4}","cost":{5},"tokens":{6},"time":{{"created":{7},"completed":{8}}},"finish":"stop"}},)"
       R"("parts":[{{"id":"prt_{9}_{1}","messageID":"{0}","sessionID":"{1}","type":"step-finish","reason":"stop","cost":{5},"tokens":{6}}}]}})",
-      step.message, step.session, step.model, step.provider, step.agent, nanos_to_decimal(usage.cost_nanos), tokens, step.created, step.completed, index);
+      step.message,
+      step.session,
+      step.model,
+      step.provider,
+      step.agent,
+      nanos_to_decimal(usage.cost_nanos),
+      tokens,
+      step.created,
+      step.completed,
+      index);
 }
 
 }  // namespace
@@ -74,7 +90,13 @@ SyntheticHistory make_history(unsigned seed, std::size_t sessions, std::size_t s
     }
     history.exports.push_back(fmt::format(
         R"({{"info":{{"id":"{}","title":"synthetic {}","directory":"/srv/{}","projectID":"p{}","version":"1.18.33","time":{{"created":{},"updated":{}}}}},"messages":[{}]}})",
-        session, s, s % 3, s % 2, created, created + 1, messages));
+        session,
+        s,
+        s % 3,
+        s % 2,
+        created,
+        created + 1,
+        messages));
   }
   return history;
 }

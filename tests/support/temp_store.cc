@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "schema/digest.h"
+
 #include "engine/integrity/verify.h"
 #include "engine/model/model_rows.h"
 #include "engine/storage/keys.h"
-#include "schema/digest.h"
 
 namespace respool::test {
 namespace {
@@ -51,7 +52,9 @@ IngestOptions test_options() {
   return options;
 }
 
-TempStore::TempStore() { reopen(); }
+TempStore::TempStore() {
+  reopen();
+}
 
 IngestCounts TempStore::ingest_with(std::string_view bytes, IngestOptions options) {
   const auto recorder = value(Recorder::open(*store_));
@@ -61,7 +64,9 @@ IngestCounts TempStore::ingest_with(std::string_view bytes, IngestOptions option
   return ingester.counts();
 }
 
-IngestCounts TempStore::ingest(std::string_view bytes, const std::string& name, std::size_t piece_bytes) {
+IngestCounts TempStore::ingest(std::string_view bytes,
+                               const std::string& name,
+                               std::size_t piece_bytes) {
   const auto recorder = value(Recorder::open(*store_));
   Ingester ingester(*recorder, test_options());
   check(ingester.read_bytes(bytes, name, piece_bytes));
@@ -69,7 +74,9 @@ IngestCounts TempStore::ingest(std::string_view bytes, const std::string& name, 
   return ingester.counts();
 }
 
-IngestCounts TempStore::ingest_file(const fs::path& path) { return ingest(read_file(path), path.filename().string()); }
+IngestCounts TempStore::ingest_file(const fs::path& path) {
+  return ingest(read_file(path), path.filename().string());
+}
 
 SessionNumber TempStore::number(const std::string& session) const {
   const auto found = value(reader().number_of(session));
@@ -77,11 +84,14 @@ SessionNumber TempStore::number(const std::string& session) const {
   return *found;
 }
 
-SessionFacts TempStore::facts(const std::string& session) const { return value(reader().facts(number(session))); }
+SessionFacts TempStore::facts(const std::string& session) const {
+  return value(reader().facts(number(session)));
+}
 
 std::vector<std::string> TempStore::session_ids() const {
   std::vector<std::string> ids;
-  for (const auto& entry : value(reader().sessions())) ids.push_back(entry.row.id);
+  for (const auto& entry : value(reader().sessions()))
+    ids.push_back(entry.row.id);
   std::sort(ids.begin(), ids.end());
   return ids;
 }
@@ -90,7 +100,8 @@ std::vector<std::string> TempStore::raw_events() const {
   std::vector<std::string> events;
   const StoreReader all = reader();
   const auto last = value(last_position(all.view()));
-  for (std::uint64_t at = 1; at <= last.value; ++at) events.push_back(value(read_event_at(all.view(), {at})).raw);
+  for (std::uint64_t at = 1; at <= last.value; ++at)
+    events.push_back(value(read_event_at(all.view(), {at})).raw);
   return events;
 }
 
@@ -99,11 +110,14 @@ void TempStore::close() {
   store_.reset();
 }
 
-void TempStore::reopen() { store_ = value(Store::open(options_for(dir_.path()), Access::Write)); }
+void TempStore::reopen() {
+  store_ = value(Store::open(options_for(dir_.path()), Access::Write));
+}
 
 std::string damage_of(const Store& store) {
   std::string text;
-  for (const auto& damage : value(verify_store(store, std::nullopt)).damages) text += damage.stream + ": " + damage.what + "\n";
+  for (const auto& damage : value(verify_store(store, std::nullopt)).damages)
+    text += damage.stream + ": " + damage.what + "\n";
   return text;
 }
 
@@ -111,24 +125,28 @@ std::string dump_facts(const SessionFacts& facts) {
   std::string dump = fmt::format("session {} {}\n", facts.name.text, dump_row(facts.session));
   for (const auto& [id, message] : facts.messages) {
     if (message.row) dump += fmt::format("message {} {}\n", id, dump_row(*message.row));
-    for (const auto& [part_id, part] : message.parts) dump += fmt::format("part {} {} {}\n", id, part_id, dump_row(part));
+    for (const auto& [part_id, part] : message.parts)
+      dump += fmt::format("part {} {} {}\n", id, part_id, dump_row(part));
   }
   const auto rows = [&](std::string_view kind, const auto& map) {
-    for (const auto& [id, row] : map) dump += fmt::format("{} {} {}\n", kind, id, dump_row(row));
+    for (const auto& [id, row] : map)
+      dump += fmt::format("{} {} {}\n", kind, id, dump_row(row));
   };
   rows("ask", facts.asks);
   rows("command", facts.commands);
   rows("error", facts.errors);
   rows("prompt", facts.prompts);
   rows("problem", facts.problems);
-  for (const auto& [id, run] : facts.runs) dump += fmt::format("run {} {}\n", id, to_hex(encode(run)));
+  for (const auto& [id, run] : facts.runs)
+    dump += fmt::format("run {} {}\n", id, to_hex(encode(run)));
   return dump + fmt::format("sequence {}\n", to_hex(encode(facts.sequence)));
 }
 
 std::string dump_model(const StoreReader& reader) {
   std::map<std::uint64_t, std::string> names;
   std::map<std::string, std::string> sessions;
-  for (const auto& entry : value(reader.sessions())) names[entry.number.value] = entry.row.id;
+  for (const auto& entry : value(reader.sessions()))
+    names[entry.number.value] = entry.row.id;
   for (const auto& entry : value(reader.sessions())) {
     std::string text = dump_facts(value(reader.facts(entry.number)));
     text += fmt::format("totals {}\n", to_hex(encode(entry.totals)));
@@ -140,15 +158,22 @@ std::string dump_model(const StoreReader& reader) {
     sessions[entry.row.id] = text;
   }
   std::vector<std::string> rollups;
-  RowCursor rows = reader.view().scan_prefix(Family::Model, keys::table_prefix(keys::Table::Rollups));
+  RowCursor rows =
+      reader.view().scan_prefix(Family::Model, keys::table_prefix(keys::Table::Rollups));
   for (; rows.valid(); rows.next()) {
     const auto key = *keys::parse_rollup(rows.key());
-    rollups.push_back(fmt::format("rollup {} {} {} {}\n", key.bucket, names[key.session.value], to_hex(key.dimensions), to_hex(rows.value())));
+    rollups.push_back(fmt::format("rollup {} {} {} {}\n",
+                                  key.bucket,
+                                  names[key.session.value],
+                                  to_hex(key.dimensions),
+                                  to_hex(rows.value())));
   }
   std::sort(rollups.begin(), rollups.end());
   std::string dump;
-  for (const auto& [id, text] : sessions) dump += text;
-  for (const auto& rollup : rollups) dump += rollup;
+  for (const auto& [id, text] : sessions)
+    dump += text;
+  for (const auto& rollup : rollups)
+    dump += rollup;
   return dump;
 }
 

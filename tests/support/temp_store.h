@@ -7,6 +7,7 @@
 
 #include "ingest/ingester.h"
 #include "query/store_reader.h"
+
 #include "tests/support/files.h"
 
 namespace respool::test {
@@ -32,7 +33,9 @@ class TempStore {
   TempStore();
 
   // Takes sources in; each returns what was counted.
-  IngestCounts ingest(std::string_view bytes, const std::string& name = "bytes", std::size_t piece_bytes = std::string::npos);
+  IngestCounts ingest(std::string_view bytes,
+                      const std::string& name = "bytes",
+                      std::size_t piece_bytes = std::string::npos);
   IngestCounts ingest_file(const fs::path& path);
   IngestCounts ingest_with(std::string_view bytes, IngestOptions options);
 

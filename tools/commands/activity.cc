@@ -2,6 +2,7 @@
 
 #include "query/views/activity_view.h"
 #include "query/views/gap_view.h"
+
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
 #include "tools/output/table.h"
@@ -11,11 +12,16 @@ namespace {
 
 std::string_view action_name(fb::FileAction action) {
   switch (action) {
-    case fb::FileAction::Read: return "read";
-    case fb::FileAction::Write: return "write";
-    case fb::FileAction::Edit: return "edit";
-    case fb::FileAction::Delete: return "delete";
-    case fb::FileAction::Patch: return "patch";
+    case fb::FileAction::Read:
+      return "read";
+    case fb::FileAction::Write:
+      return "write";
+    case fb::FileAction::Edit:
+      return "edit";
+    case fb::FileAction::Delete:
+      return "delete";
+    case fb::FileAction::Patch:
+      return "patch";
   }
   return "unknown";
 }
@@ -34,8 +40,11 @@ std::string tool_json(const ToolLine& line) {
   if (part.exit_state == fb::ExitState::Number) json.number("exit", part.exit);
   json.time("started", maybe(part.start_ms)).time("ended", maybe(part.end_ms));
   if (part.start_ms && part.end_ms) json.number("duration_ms", *part.end_ms - *part.start_ms);
-  json.known_text("input_digest", part.input_digest).number("output_bytes", static_cast<std::int64_t>(part.output_bytes));
-  return json.known_text("output_file", part.output_path).known_text("child_session", part.child_session).str();
+  json.known_text("input_digest", part.input_digest)
+      .number("output_bytes", static_cast<std::int64_t>(part.output_bytes));
+  return json.known_text("output_file", part.output_path)
+      .known_text("child_session", part.child_session)
+      .str();
 }
 
 std::string permission_json(const PermissionLine& line) {
@@ -58,7 +67,8 @@ std::string permission_json(const PermissionLine& line) {
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string text;
-  for (const auto& each : texts) text += (text.empty() ? "" : ", ") + each;
+  for (const auto& each : texts)
+    text += (text.empty() ? "" : ", ") + each;
   return text;
 }
 
@@ -69,7 +79,11 @@ Result<ExitCode> run_tools(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
   RESPOOL_TRY(const auto lines,
-              list_tools(StoreReader(*store), filter, arguments.value("tool"), arguments.value("outcome"), context.here()));
+              list_tools(StoreReader(*store),
+                         filter,
+                         arguments.value("tool"),
+                         arguments.value("outcome"),
+                         context.here()));
   Table table({"STARTED", "TOOL", "OUTCOME", "EXIT", "SESSION", "TITLE"});
   for (const auto& line : lines) {
     if (context.json()) {
@@ -77,12 +91,13 @@ Result<ExitCode> run_tools(const Arguments& arguments, Context& context) {
       continue;
     }
     const auto& part = line.part;
-    table.add({part.start_ms ? short_time(*part.start_ms) : "",
-               part.attempted.empty() ? part.tool : fmt::format("{} ({})", part.tool, part.attempted),
-               std::string(outcome_name(line.outcome)),
-               part.exit_state == fb::ExitState::Number ? std::to_string(part.exit) : "",
-               line.session,
-               part.title});
+    table.add(
+        {part.start_ms ? short_time(*part.start_ms) : "",
+         part.attempted.empty() ? part.tool : fmt::format("{} ({})", part.tool, part.attempted),
+         std::string(outcome_name(line.outcome)),
+         part.exit_state == fb::ExitState::Number ? std::to_string(part.exit) : "",
+         line.session,
+         part.title});
   }
   table.print(context.color());
   return ExitCode::Done;
@@ -108,7 +123,12 @@ Result<ExitCode> run_files(const Arguments& arguments, Context& context) {
                      .time("time", line.time_ms)
                      .str());
     } else {
-      table.add({line.time_ms ? short_time(*line.time_ms) : "", std::string(action_name(line.action)), line.tool, outcome, line.session, line.path});
+      table.add({line.time_ms ? short_time(*line.time_ms) : "",
+                 std::string(action_name(line.action)),
+                 line.tool,
+                 outcome,
+                 line.session,
+                 line.path});
     }
   }
   table.print(context.color());
@@ -125,7 +145,11 @@ Result<ExitCode> run_permissions(const Arguments& arguments, Context& context) {
     if (context.json()) {
       fmt::print("{}\n", permission_json(line));
     } else {
-      table.add({line.ask.asked_ms ? short_time(*line.ask.asked_ms) : "", line.ask.permission, line.reply, line.session, joined(line.ask.patterns)});
+      table.add({line.ask.asked_ms ? short_time(*line.ask.asked_ms) : "",
+                 line.ask.permission,
+                 line.reply,
+                 line.session,
+                 joined(line.ask.patterns)});
     }
   }
   table.print(context.color());
@@ -149,7 +173,10 @@ Result<ExitCode> run_gaps(const Arguments& arguments, Context& context) {
                      .known_text("fill", line.fill)
                      .str());
     } else {
-      table.add({std::string(gap_kind_name(line.gap.kind)), line.session.empty() ? "-" : line.session, line.gap.where, line.gap.detail});
+      table.add({std::string(gap_kind_name(line.gap.kind)),
+                 line.session.empty() ? "-" : line.session,
+                 line.gap.where,
+                 line.gap.detail});
     }
   }
   table.print(context.color());

@@ -11,9 +11,11 @@
 
 #include "engine/facts/fold.h"
 #include "engine/model/recorder.h"
+
 #include "ingest/ingester.h"
 #include "ingest/source/framer.h"
 #include "query/replay/prefix.h"
+
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
 #include "tools/output/table.h"
@@ -34,7 +36,8 @@ double cpu_seconds() {
 class ScratchStore {
  public:
   ScratchStore() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "respool-bench-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "respool-bench-XXXXXX").string();
     if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
   }
   ~ScratchStore() {
@@ -46,7 +49,11 @@ class ScratchStore {
   ScratchStore& operator=(const ScratchStore&) = delete;
 
   Result<Store*> open() {
-    RESPOOL_TRY(store_, Store::open({.directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = now_ms()}, Access::Write));
+    RESPOOL_TRY(
+        store_,
+        Store::open(
+            {.directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = now_ms()},
+            Access::Write));
     return store_.get();
   }
 
@@ -67,7 +74,8 @@ Result<Sample> read_sample(const std::string& path) {
   if (file < 0) return Error(ErrorCode::NotFound, fmt::format("{}: cannot be read", path));
   std::string block(1 << 20, '\0');
   ssize_t got = 0;
-  while (sample.bytes.size() < kSampleBytes && (got = ::read(file, block.data(), block.size())) > 0) {
+  while (sample.bytes.size() < kSampleBytes &&
+         (got = ::read(file, block.data(), block.size())) > 0) {
     sample.bytes.append(block.data(), static_cast<std::size_t>(got));
   }
   ::close(file);
@@ -80,7 +88,8 @@ Result<Sample> read_sample(const std::string& path) {
   });
   RESPOOL_TRY(framer.feed(sample.bytes));
   RESPOOL_TRY(framer.finish());
-  if (sample.records.empty()) return Error(ErrorCode::InvalidArgument, fmt::format("{} holds no records", path));
+  if (sample.records.empty())
+    return Error(ErrorCode::InvalidArgument, fmt::format("{} holds no records", path));
   return sample;
 }
 
@@ -116,25 +125,26 @@ Result<std::vector<Figure>> run_all(const Sample& sample, double seconds) {
   std::vector<Figure> figures;
   std::string buffer;
   RESPOOL_TRY(const auto copy, measure(seconds, [&]() -> Result<void> {
-    for (const auto& record : sample.records) {
-      buffer.resize(record.size());
-      std::memcpy(buffer.data(), record.data(), record.size());
-    }
-    return ok();
-  }));
+                for (const auto& record : sample.records) {
+                  buffer.resize(record.size());
+                  std::memcpy(buffer.data(), record.data(), record.size());
+                }
+                return ok();
+              }));
   figures.push_back({"memcpy", "", copy});
   RESPOOL_TRY(const auto decode, measure(seconds, [&]() -> Result<void> {
-    std::uint64_t sessions = 0;
-    for (const auto& record : sample.records) sessions += decode_record(record).session.size();
-    return sessions == UINT64_MAX ? Result<void>(Error(ErrorCode::Io, "")) : ok();
-  }));
+                std::uint64_t sessions = 0;
+                for (const auto& record : sample.records)
+                  sessions += decode_record(record).session.size();
+                return sessions == UINT64_MAX ? Result<void>(Error(ErrorCode::Io, "")) : ok();
+              }));
   figures.push_back({"decode", "memcpy", decode});
   RESPOOL_TRY(const auto append, measure(seconds, [&]() -> Result<void> {
-    ScratchStore scratch;
-    RESPOOL_TRY(Store* const store, scratch.open());
-    RESPOOL_TRY(fill(*store, sample));
-    return store->close();
-  }));
+                ScratchStore scratch;
+                RESPOOL_TRY(Store* const store, scratch.open());
+                RESPOOL_TRY(fill(*store, sample));
+                return store->close();
+              }));
   figures.push_back({"ingest", "decode", append});
 
   ScratchStore scratch;
@@ -145,12 +155,12 @@ Result<std::vector<Figure>> run_all(const Sample& sample, double seconds) {
   const StoreReader reader(*store);
   RESPOOL_TRY(const auto sessions, reader.sessions());
   RESPOOL_TRY(const auto replay, measure(seconds, [&]() -> Result<void> {
-    for (const auto& entry : sessions) {
-      RESPOOL_TRY(const auto transcript, read_transcript(reader, entry.number, {}));
-      buffer = render_replay(transcript, {}).text;
-    }
-    return ok();
-  }));
+                for (const auto& entry : sessions) {
+                  RESPOOL_TRY(const auto transcript, read_transcript(reader, entry.number, {}));
+                  buffer = render_replay(transcript, {}).text;
+                }
+                return ok();
+              }));
   figures.push_back({"replay", "decode", replay});
   return figures;
 }
@@ -170,12 +180,18 @@ Result<ExitCode> run_bench(const Arguments& arguments, Context& context) {
     const double times = figure.against.empty() ? 1 : figure.seconds / known[figure.against];
     if (context.json()) {
       JsonObject json("respool.bench/1");
-      json.text("work", figure.name).raw("records_per_second", fmt::format("{:.0f}", records)).raw("mb_per_second", fmt::format("{:.1f}", megabytes));
-      if (!figure.against.empty()) json.text("against", figure.against).raw("times", fmt::format("{:.2f}", times));
+      json.text("work", figure.name)
+          .raw("records_per_second", fmt::format("{:.0f}", records))
+          .raw("mb_per_second", fmt::format("{:.1f}", megabytes));
+      if (!figure.against.empty())
+        json.text("against", figure.against).raw("times", fmt::format("{:.2f}", times));
       fmt::print("{}\n", json.str());
     } else {
-      table.add({figure.name, fmt::format("{:.0f}", records), fmt::format("{:.1f}", megabytes),
-                 figure.against.empty() ? "" : fmt::format("{:.2f} times {}", times, figure.against)});
+      table.add(
+          {figure.name,
+           fmt::format("{:.0f}", records),
+           fmt::format("{:.1f}", megabytes),
+           figure.against.empty() ? "" : fmt::format("{:.2f} times {}", times, figure.against)});
     }
   }
   table.print(context.color());

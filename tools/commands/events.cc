@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "engine/storage/keys.h"
+#include "schema/digest.h"
 #include "schema/opencode/json_text.h"
 #include "schema/opencode/utf8.h"
-#include "schema/digest.h"
+
 #include "engine/integrity/hash_chain.h"
+#include "engine/storage/keys.h"
+
 #include "tools/context.h"
 #include "tools/output/base64.h"
 #include "tools/output/json_writer.h"
@@ -41,7 +43,8 @@ std::string commitment_hex(const StoredEvent& event) {
 
 class EventPrinter {
  public:
-  EventPrinter(const ReadView& view, bool json, bool raw, bool embed) : view_(&view), json_(json), raw_(raw), embed_(embed) {}
+  EventPrinter(const ReadView& view, bool json, bool raw, bool embed)
+      : view_(&view), json_(json), raw_(raw), embed_(embed) {}
 
   Result<void> print(const StoredEvent& event) {
     if (raw_) {
@@ -66,9 +69,13 @@ class EventPrinter {
   void finish(bool color) const { table_.print(color); }
 
  private:
-  static std::string format_time_of(const StoredEvent& event) { return short_time(*event.header.time_ms); }
+  static std::string format_time_of(const StoredEvent& event) {
+    return short_time(*event.header.time_ms);
+  }
 
-  std::string json(const StoredEvent& event, const StreamName& name, const std::string& origin) const {
+  std::string json(const StoredEvent& event,
+                   const StreamName& name,
+                   const std::string& origin) const {
     JsonObject json("respool.event/1");
     json.text("cursor", format_cursor(event.position()));
     if (name.kind == StreamKind::Session) json.text("session", name.text);
@@ -92,7 +99,10 @@ class EventPrinter {
   Table table_{{"CURSOR", "SESSION", "SOURCE", "TYPE", "TIME", "BYTES"}};
 };
 
-Result<void> print_session(const ReadView& view, SessionNumber number, const EventFilter& filter, EventPrinter& printer) {
+Result<void> print_session(const ReadView& view,
+                           SessionNumber number,
+                           const EventFilter& filter,
+                           EventPrinter& printer) {
   std::size_t printed = 0;
   return each_event(view, number, [&](StoredEvent&& event) -> Result<void> {
     if (!filter(event) || printed >= filter.limit) return ok();
@@ -105,10 +115,13 @@ Result<void> print_session(const ReadView& view, SessionNumber number, const Eve
 Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPrinter& printer) {
   std::size_t printed = 0;
   const LogPosition first{filter.after ? filter.after->value + 1 : 1};
-  RowCursor rows = view.scan(Family::Index, keys::position(first), keys::after_prefix(keys::position_prefix()));
+  RowCursor rows =
+      view.scan(Family::Index, keys::position(first), keys::after_prefix(keys::position_prefix()));
   for (; rows.valid() && printed < filter.limit; rows.next()) {
     const auto key = keys::decode_location(rows.value());
-    if (!key) return Error(ErrorCode::Corruption, "a position of the log is damaged", "run \"respool verify\"");
+    if (!key)
+      return Error(
+          ErrorCode::Corruption, "a position of the log is damaged", "run \"respool verify\"");
     RESPOOL_TRY(const auto event, read_event(view, key->session, key->origin, key->event));
     if (!filter(event)) continue;
     ++printed;
@@ -118,7 +131,9 @@ Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPri
 }
 
 // Prints what the store holds now and returns how far that went.
-Result<LogPosition> print_once(const Arguments& arguments, Context& context, const EventFilter& filter) {
+Result<LogPosition> print_once(const Arguments& arguments,
+                               Context& context,
+                               const EventFilter& filter) {
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return filter.after.value_or(LogPosition{});
   const StoreReader reader(*store);

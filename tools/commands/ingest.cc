@@ -6,13 +6,15 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "engine/model/recorder.h"
+
 #include "ingest/ingester.h"
+
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
 #include "tools/output/table.h"
@@ -78,7 +80,8 @@ Result<void> ingest_path(Ingester& ingester, const std::string& path) {
                  fmt::format("{}: {}", path, std::generic_category().message(errno)));
   }
   if (S_ISDIR(info.st_mode)) {
-    return Error(ErrorCode::InvalidArgument, fmt::format("{} is a folder", path), "name the files in it");
+    return Error(
+        ErrorCode::InvalidArgument, fmt::format("{} is a folder", path), "name the files in it");
   }
   RESPOOL_TRY(refuse_database(file.get(), path));
   return ingester.read(file.get(), path == "-" ? "stdin" : path);
@@ -105,7 +108,8 @@ void print_counts(const Context& context, const IngestCounts& counts, double sec
              counted(counts.sessions.size(), "session"),
              counts.appended,
              counts.duplicates);
-  if (counts.unknown > 0) fmt::print("{} of unknown types are kept; \"respool gaps\" lists them\n", counts.unknown);
+  if (counts.unknown > 0)
+    fmt::print("{} of unknown types are kept; \"respool gaps\" lists them\n", counts.unknown);
 }
 
 }  // namespace
@@ -118,8 +122,11 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   options.stop = &stop_requested();
   if (arguments.has("prompt-file")) {
     std::ifstream file(arguments.value("prompt-file"), std::ios::binary);
-    if (!file) return Error(ErrorCode::NotFound, fmt::format("{}: cannot be read", arguments.value("prompt-file")));
-    options.prompt = std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    if (!file)
+      return Error(ErrorCode::NotFound,
+                   fmt::format("{}: cannot be read", arguments.value("prompt-file")));
+    options.prompt =
+        std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   Progress progress(!context.json() && !context.quiet());
   options.progress = [&progress](std::uint64_t bytes) { progress.update(bytes); };
@@ -143,7 +150,9 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(recorder->finish());
   RESPOOL_TRY(store->close());
   const auto& counts = ingester.counts();
-  print_counts(context, counts, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  print_counts(context,
+               counts,
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (!counts.first_damage.empty()) {
     fmt::print(stderr,
                "respool: {} kept as delivered; the first: {}\n",

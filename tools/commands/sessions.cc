@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "query/views/session_view.h"
+
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
 #include "tools/output/table.h"
@@ -57,10 +58,12 @@ Result<ExitCode> run_sessions(const Arguments& arguments, Context& context) {
   const std::size_t limit = filter.limit;
   if (!state.empty()) filter.limit = std::numeric_limits<std::size_t>::max();
   RESPOOL_TRY(auto lines, list_sessions(reader, filter, {context.here(), context.host()}));
-  if (!state.empty()) std::erase_if(lines, [&](const SessionLine& line) { return line.state != state; });
+  if (!state.empty())
+    std::erase_if(lines, [&](const SessionLine& line) { return line.state != state; });
   if (lines.size() > limit) lines.resize(limit);
   if (context.json()) {
-    for (const auto& line : lines) fmt::print("{}\n", session_json(line));
+    for (const auto& line : lines)
+      fmt::print("{}\n", session_json(line));
     return ExitCode::Done;
   }
   Table table({"SESSION", "UPDATED", "STEPS", "TOOLS", "TOKENS", "COST", "TITLE"});

@@ -3,6 +3,7 @@
 #include "query/replay/prefix.h"
 #include "query/replay/quote.h"
 #include "query/views/transcript.h"
+
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
 #include "tools/output/table.h"
@@ -12,8 +13,14 @@ namespace {
 
 std::string item_json(const TranscriptItem& item) {
   JsonObject json("respool.item/1");
-  json.known_text("message", item.message).known_text("part", item.part).text("role", item.role).text("kind", item.kind);
-  json.time("time", item.time_ms).text("text", item.text).known_text("title", item.title).known_text("tool", item.tool);
+  json.known_text("message", item.message)
+      .known_text("part", item.part)
+      .text("role", item.role)
+      .text("kind", item.kind);
+  json.time("time", item.time_ms)
+      .text("text", item.text)
+      .known_text("title", item.title)
+      .known_text("tool", item.tool);
   json.known_text("call", item.call);
   if (!item.input.empty()) json.text("input", item.input);
   if (item.outcome) json.text("outcome", outcome_name(*item.outcome));
@@ -25,9 +32,11 @@ std::string item_json(const TranscriptItem& item) {
 }
 
 void print_item(const TranscriptItem& item) {
-  std::string head = fmt::format("{} {}", item.time_ms ? short_time(*item.time_ms) : "-", item.role);
+  std::string head =
+      fmt::format("{} {}", item.time_ms ? short_time(*item.time_ms) : "-", item.role);
   if (item.kind != "text") head += fmt::format(" {}", item.kind);
-  if (!item.tool.empty()) head += fmt::format(" {} [{}]", item.tool, item.outcome ? outcome_name(*item.outcome) : "");
+  if (!item.tool.empty())
+    head += fmt::format(" {} [{}]", item.tool, item.outcome ? outcome_name(*item.outcome) : "");
   if (!item.title.empty()) head += fmt::format(": {}", item.title);
   if (item.removed) head += " (removed)";
   fmt::print("{}\n", one_line(head));
@@ -43,7 +52,9 @@ struct Target {
   Point point;
 };
 
-Result<Target> target(const Arguments& arguments, const Context& context, const StoreReader& reader) {
+Result<Target> target(const Arguments& arguments,
+                      const Context& context,
+                      const StoreReader& reader) {
   Target target;
   RESPOOL_TRY(target.entry, reader.find(arguments.value("SESSION"), context.here()));
   RESPOOL_TRY(const auto zone, context.zone(arguments));
@@ -108,7 +119,9 @@ Result<ExitCode> run_show(const Arguments& arguments, Context& context) {
 Result<ExitCode> run_replay(const Arguments& arguments, Context& context) {
   const std::string format = arguments.value("format", context.json() ? "json" : "prefix");
   if (format != "prefix" && format != "json") {
-    return Error(ErrorCode::InvalidArgument, fmt::format("--format {} is not known", format), "prefix or json");
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("--format {} is not known", format),
+                 "prefix or json");
   }
   ReplayOptions options;
   RESPOOL_TRY(options.budget_tokens, number_flag(arguments, "budget", kDefaultBudgetTokens));
@@ -121,7 +134,8 @@ Result<ExitCode> run_replay(const Arguments& arguments, Context& context) {
   const Replay replay = render_replay(transcript, options);
   if (replay.estimated_tokens > options.budget_tokens) {
     return Error(ErrorCode::InvalidArgument,
-                 fmt::format("a budget of {} tokens cannot hold even the frame of a replay", options.budget_tokens),
+                 fmt::format("a budget of {} tokens cannot hold even the frame of a replay",
+                             options.budget_tokens),
                  fmt::format("--budget {}", replay.estimated_tokens));
   }
   if (format == "json") {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "engine/storage/keys.h"
+
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
 
@@ -36,14 +37,16 @@ Result<ExitCode> run_stats(const Arguments&, Context& context) {
                    .str());
     return ExitCode::Done;
   }
-  fmt::print("store        {}\nsessions     {}\nevents       {}\nraw bytes    {}\ndisk bytes   {}\nformat       {}\norigin       {}\n",
-             context.store_directory().string(),
-             sessions.size(),
-             events,
-             raw_bytes,
-             store->disk_bytes(),
-             kFormatVersion,
-             store->meta().origin);
+  fmt::print(
+      "store        {}\nsessions     {}\nevents       {}\nraw bytes    {}\ndisk bytes   {}\nformat "
+      "      {}\norigin       {}\n",
+      context.store_directory().string(),
+      sessions.size(),
+      events,
+      raw_bytes,
+      store->disk_bytes(),
+      kFormatVersion,
+      store->meta().origin);
   if (stale) fmt::print("the model is of an older build; the next command that writes renews it\n");
   return ExitCode::Done;
 }

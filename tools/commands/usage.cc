@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "query/views/usage_view.h"
+
 #include "tools/config.h"
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
@@ -18,9 +19,10 @@ Result<std::vector<UsageKey>> parse_keys(const std::string& text) {
   while (std::getline(names, name, ',')) {
     const auto key = parse_usage_key(name);
     if (!key) {
-      return Error(ErrorCode::InvalidArgument,
-                   fmt::format("usage cannot be grouped by \"{}\"", name),
-                   "session, day, week, month, model, provider, agent, project, host, root or tool");
+      return Error(
+          ErrorCode::InvalidArgument,
+          fmt::format("usage cannot be grouped by \"{}\"", name),
+          "session, day, week, month, model, provider, agent, project, host, root or tool");
     }
     keys.push_back(*key);
   }
@@ -29,30 +31,37 @@ Result<std::vector<UsageKey>> parse_keys(const std::string& text) {
 
 std::string joined_key(const UsageGroup& group) {
   std::string key;
-  for (const auto& part : group.keys) key += (key.empty() ? "" : ",") + (part.empty() ? std::string("unknown") : part);
+  for (const auto& part : group.keys)
+    key += (key.empty() ? "" : ",") + (part.empty() ? std::string("unknown") : part);
   return key;
 }
 
-std::string group_json(const std::string& key, const UsageGroup& group, const std::vector<UsageKey>& by) {
+std::string group_json(const std::string& key,
+                       const UsageGroup& group,
+                       const std::vector<UsageKey>& by) {
   JsonObject json("respool.usage/1");
   json.text("key", key);
   if (!group.keys.empty()) {
     JsonObject keys;
-    for (std::size_t i = 0; i < by.size(); ++i) keys.known_text(usage_key_name(by[i]), group.keys[i]);
+    for (std::size_t i = 0; i < by.size(); ++i)
+      keys.known_text(usage_key_name(by[i]), group.keys[i]);
     json.raw("keys", keys.str());
   }
   json.number("steps", group.usage.steps)
       .raw("tokens", spent_tokens_json(group.usage))
       .money("cost", group.usage.cost_nanos)
       .number("visible_cost_nanos", group.usage.visible_cost_nanos);
-  if (group.recomputed_cost_nanos) json.number("recomputed_cost_nanos", *group.recomputed_cost_nanos);
+  if (group.recomputed_cost_nanos)
+    json.number("recomputed_cost_nanos", *group.recomputed_cost_nanos);
   return json.number("unpriced_steps", group.usage.unpriced_steps)
       .number("copied_steps", group.usage.copied_steps)
       .number("removed_steps", group.usage.removed_steps)
       .str();
 }
 
-std::vector<std::string> group_cells(const std::string& key, const UsageGroup& group, bool recomputed) {
+std::vector<std::string> group_cells(const std::string& key,
+                                     const UsageGroup& group,
+                                     bool recomputed) {
   std::vector<std::string> cells = {key,
                                     std::to_string(group.usage.steps),
                                     std::to_string(group.usage.input),
@@ -61,7 +70,9 @@ std::vector<std::string> group_cells(const std::string& key, const UsageGroup& g
                                     std::to_string(group.usage.cache_read),
                                     std::to_string(group.usage.cache_write),
                                     dollars(group.usage.cost_nanos)};
-  if (recomputed) cells.push_back(group.recomputed_cost_nanos ? dollars(*group.recomputed_cost_nanos) : "unknown");
+  if (recomputed)
+    cells.push_back(group.recomputed_cost_nanos ? dollars(*group.recomputed_cost_nanos)
+                                                : "unknown");
   return cells;
 }
 
@@ -78,8 +89,10 @@ Result<ExitCode> run_usage(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
   const StoreReader reader(*store);
-  RESPOOL_TRY(const auto answer, usage(reader, by, filter, zone, prices ? &*prices : nullptr, context.here()));
-  std::vector<std::string> header = {"KEY", "STEPS", "INPUT", "OUTPUT", "REASONING", "CACHE READ", "CACHE WRITE", "COST"};
+  RESPOOL_TRY(const auto answer,
+              usage(reader, by, filter, zone, prices ? &*prices : nullptr, context.here()));
+  std::vector<std::string> header = {
+      "KEY", "STEPS", "INPUT", "OUTPUT", "REASONING", "CACHE READ", "CACHE WRITE", "COST"};
   if (prices) header.emplace_back("RECOMPUTED");
   Table table(header);
   std::size_t shown = 0;

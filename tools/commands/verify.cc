@@ -1,9 +1,11 @@
+#include "engine/integrity/verify.h"
+
 #include <fstream>
 
 #include <fmt/format.h>
 
-#include "engine/integrity/verify.h"
 #include "engine/model/recorder.h"
+
 #include "tools/context.h"
 #include "tools/heads_file.h"
 #include "tools/output/json_writer.h"
@@ -33,14 +35,17 @@ Result<ExitCode> cannot_open(const Context& context, const Error& error) {
   return ExitCode::No;
 }
 
-Result<void> compare_heads(const ReadView& view, const std::string& path, std::vector<Damage>& damages) {
+Result<void> compare_heads(const ReadView& view,
+                           const std::string& path,
+                           std::vector<Damage>& damages) {
   RESPOOL_TRY(const auto heads, read_heads_file(path));
   for (const auto& head : heads) {
     const auto chain = chain_after(view, {head.kind, head.stream}, head.origin, head.events);
     if (chain && chain.value() == head.chain) continue;
     damages.push_back({head.stream,
                        EventNumber{head.events},
-                       chain ? fmt::format("history differs from {}", path) : fmt::format("{} of {} events are gone", head.events, path)});
+                       chain ? fmt::format("history differs from {}", path)
+                             : fmt::format("{} of {} events are gone", head.events, path)});
   }
   return ok();
 }
@@ -59,7 +64,8 @@ Result<ExitCode> run_verify(const Arguments& arguments, Context& context) {
   if (!store) return ExitCode::Done;
   std::optional<StreamName> only;
   if (arguments.has("SESSION")) {
-    RESPOOL_TRY(const auto entry, StoreReader(*store).find(arguments.value("SESSION"), context.here()));
+    RESPOOL_TRY(const auto entry,
+                StoreReader(*store).find(arguments.value("SESSION"), context.here()));
     only = StreamName{StreamKind::Session, entry.row.id};
   }
   RESPOOL_TRY(auto report, verify_store(*store, only));
@@ -67,12 +73,19 @@ Result<ExitCode> run_verify(const Arguments& arguments, Context& context) {
     RESPOOL_TRY(compare_heads(store->view(), arguments.value("against"), report.damages));
   }
   if (arguments.has("report")) {
-    for (const auto& head : report.heads) fmt::print("{}\n", head_json(head));
+    for (const auto& head : report.heads)
+      fmt::print("{}\n", head_json(head));
   }
-  for (const auto& damage : report.damages) print_damage(context, damage);
+  for (const auto& damage : report.damages)
+    print_damage(context, damage);
   if (!report.damages.empty()) return ExitCode::No;
-  context.remark(fmt::format("{} in {} are whole", counted(report.events, "event"), counted(report.heads.size(), "stream")));
-  if (!seal.sealed) context.remark("The store is not sealed: a writer is active or did not close, so its files were not compared.");
+  context.remark(fmt::format("{} in {} are whole",
+                             counted(report.events, "event"),
+                             counted(report.heads.size(), "stream")));
+  if (!seal.sealed)
+    context.remark(
+        "The store is not sealed: a writer is active or did not close, so its files were not "
+        "compared.");
   return ExitCode::Done;
 }
 

@@ -20,7 +20,9 @@ std::string tokens_json(const Tokens& tokens) {
       .number("reasoning", tokens.reasoning)
       .number("cache_read", tokens.cache_read)
       .number("cache_write", tokens.cache_write)
-      .number("total", tokens.input + tokens.output + tokens.reasoning + tokens.cache_read + tokens.cache_write)
+      .number(
+          "total",
+          tokens.input + tokens.output + tokens.reasoning + tokens.cache_read + tokens.cache_write)
       .str();
 }
 
@@ -46,7 +48,9 @@ JsonObject& JsonObject::number(std::string_view name, std::int64_t value) {
   return raw(name, std::to_string(value));
 }
 
-JsonObject& JsonObject::boolean(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
+JsonObject& JsonObject::boolean(std::string_view name, bool value) {
+  return raw(name, value ? "true" : "false");
+}
 
 JsonObject& JsonObject::time(std::string_view name, std::optional<std::int64_t> time_ms) {
   return time_ms ? text(name, format_time(*time_ms)) : *this;
@@ -73,7 +77,8 @@ JsonObject& JsonObject::money(std::string_view name, std::int64_t nanos) {
 }
 
 std::string spent_tokens_json(const fb::UsageRowT& usage) {
-  return tokens_json({usage.input, usage.output, usage.reasoning, usage.cache_read, usage.cache_write});
+  return tokens_json(
+      {usage.input, usage.output, usage.reasoning, usage.cache_read, usage.cache_write});
 }
 
 std::string visible_tokens_json(const fb::UsageRowT& usage) {

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 
 #include "schema/money.h"
 #include "schema/opencode/utf8.h"
 #include "schema/time.h"
+
 #include "query/replay/quote.h"
 
 namespace respool {
@@ -31,14 +32,16 @@ std::size_t terminal_width() {
 
 std::string cut(const std::string& text, std::size_t width) {
   std::size_t at = 0;
-  for (std::size_t shown = 0; at < text.size() && shown < width; ++shown) next_code_point(text, at);
+  for (std::size_t shown = 0; at < text.size() && shown < width; ++shown)
+    next_code_point(text, at);
   return text.substr(0, at);
 }
 
 }  // namespace
 
 void Table::add(std::vector<std::string> row) {
-  for (auto& cell : row) cell = one_line(cell);
+  for (auto& cell : row)
+    cell = one_line(cell);
   rows_.push_back(std::move(row));
 }
 
@@ -46,7 +49,8 @@ void Table::print(bool color) const {
   if (rows_.size() < 2) return;
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], characters(row[i]));
   }
   const std::size_t width = terminal_width();
   for (const auto& row : rows_) {
@@ -55,7 +59,8 @@ void Table::print(bool color) const {
       line += row[i];
       if (i + 1 < row.size()) line += std::string(widths[i] - characters(row[i]) + 2, ' ');
     }
-    while (line.ends_with(' ')) line.pop_back();
+    while (line.ends_with(' '))
+      line.pop_back();
     if (width != 0) line = cut(line, width);
     const bool bold = color && &row == &rows_.front();
     fmt::print("{}{}{}\n", bold ? "\x1b[1m" : "", line, bold ? "\x1b[0m" : "");

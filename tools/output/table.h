@@ -12,8 +12,8 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
   void add(std::vector<std::string> row);
-  // Prints nothing where there are no rows. The last column is not padded, and cut to fit a terminal.
-  // With colour the header is bold.
+  // Prints nothing where there are no rows. The last column is not padded, and cut to fit a
+  // terminal. With colour the header is bold.
   void print(bool color) const;
 
  private:
