@@ -48,6 +48,15 @@ struct StreamName {
   friend auto operator<=>(const StreamName&, const StreamName&) = default;
 };
 
+// True for texts that may name a message, a part or a request: printable, and of bounded length.
+inline bool is_plain_id(std::string_view text) {
+  if (text.empty() || text.size() > 256) return false;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return false;
+  }
+  return true;
+}
+
 // True for ids that may name a session: a letter or digit, then at most 255 of [A-Za-z0-9._:-].
 inline bool is_session_id(std::string_view text) {
   const auto alphanumeric = [](char c) {

@@ -192,7 +192,10 @@ void fold_prompt(SessionFacts& facts, const EventContext& event, const Record& r
   if (prompt == nullptr) return;
   const std::string id = fmt::format("{:020} {}", event.time_ms.value_or(0), event.run);
   auto& row = facts.prompts[id];
-  if (row.text_bytes >= prompt->text_bytes && !row.id.empty()) return;
+  if (!row.id.empty() &&
+      std::tie(row.text_bytes, row.digest) >= std::tie(prompt->text_bytes, prompt->digest))
+    return;
+  row.digest = prompt->digest;
   row.id = id;
   row.time_ms = event.time_ms;
   row.ref = event.ref;
@@ -207,7 +210,11 @@ void add_problem(SessionFacts& facts,
                  const EventContext& event,
                  GapKind kind,
                  std::string_view detail) {
-  const std::string identity = fmt::format("{:03} {}", static_cast<unsigned>(kind), detail);
+  // Unreadable records are listed one by one; what is known by its type is counted.
+  const bool one_by_one = kind == GapKind::Malformed || kind == GapKind::Truncated;
+  const std::string which = one_by_one ? fmt::format(" {:016x}", content_hash(event.raw)) : "";
+  const std::string identity =
+      fmt::format("{:03} {}{}", static_cast<unsigned>(kind), detail, which);
   auto& row = facts.problems[identity];
   if (row.count == 0) {
     row.kind = static_cast<std::uint8_t>(kind);
@@ -228,16 +235,14 @@ void note_problems(SessionFacts& facts, const EventContext& event, const Record&
   }
   if (event.shape == Shape::Malformed) {
     const bool cut = event.wire_type == kTruncatedType;
-    add_problem(
-        facts,
-        event,
-        cut ? GapKind::Truncated : GapKind::Malformed,
-        fmt::format("{}, at byte {}", cut ? "the document breaks off" : "not JSON", event.place));
+    add_problem(facts,
+                event,
+                cut ? GapKind::Truncated : GapKind::Malformed,
+                cut ? "the document breaks off" : "not JSON");
     return;
   }
   if ((record.problems & kMalformed) != 0) {
-    add_problem(
-        facts, event, GapKind::Malformed, fmt::format("JSON breaks off, at byte {}", event.place));
+    add_problem(facts, event, GapKind::Malformed, "JSON breaks off");
   }
   if ((record.problems & kRepaired) != 0) {
     add_problem(
@@ -281,20 +286,24 @@ void note_sequence(SessionFacts& facts, const Record& record) {
   touch(facts, FactKind::Sequence, "");
 }
 
+// The last moment an observation speaks for: its own, or that of the records it stands for.
+std::optional<std::int64_t> last_moment(const EventContext& event, const Record& record) {
+  const auto* source = std::get_if<SourceBody>(&record.body);
+  return source != nullptr && source->until_ms ? source->until_ms : event.time_ms;
+}
+
 void note_run(SessionFacts& facts, const EventContext& event, const Record& record) {
   if (event.run.empty()) return;
   const std::string id(event.run);
   auto& run = facts.runs[id];
   run.id = id;
-  ++run.lines;
-  if (record.kind == Kind::SessionError) ++run.errors;
   keep_earliest(run.first_ms, event.time_ms);
-  keep_latest(run.last_ms, event.time_ms);
+  keep_latest(run.last_ms, last_moment(event, record));
   touch(facts, FactKind::Run, id);
 }
 
 // What every observation says about its session: when, where, by which source.
-void note_session(SessionFacts& facts, const EventContext& event) {
+void note_session(SessionFacts& facts, const EventContext& event, const Record& record) {
   auto& session = facts.session;
   if (session.id.empty()) {
     session.id = facts.name.text;
@@ -306,7 +315,7 @@ void note_session(SessionFacts& facts, const EventContext& event) {
   add_origin(session.origins, event.ref.origin());
   facts.session_dirty |= session.origins.size() != origins;
   if (event.host.empty()) return;
-  const std::int64_t time = event.time_ms.value_or(0);
+  const std::int64_t time = last_moment(event, record).value_or(0);
   const std::string host(event.host);
   if (session.host_at_ms && std::tie(time, host) <= std::tie(*session.host_at_ms, session.host))
     return;
@@ -327,6 +336,7 @@ EventContext context_of(const StoredEvent& event) {
       .host = event.header.host,
       .run = event.header.run,
       .raw_bytes = event.header.raw_bytes,
+      .raw = event.raw,
       .recording = event.header.recording,
       .place = event.header.place};
 }
@@ -334,7 +344,7 @@ EventContext context_of(const StoredEvent& event) {
 void fold(SessionFacts& facts, const EventContext& event, const Record& record) {
   note_problems(facts, event, record);
   if (facts.name.kind != StreamKind::Session) return;
-  note_session(facts, event);
+  note_session(facts, event, record);
   if ((record.problems & kIdentityMismatch) != 0) return;
   note_sequence(facts, record);
   note_run(facts, event, record);
@@ -367,6 +377,7 @@ void fold(SessionFacts& facts, const EventContext& event, const Record& record) 
       return fold_command(facts, event, record);
     case Kind::Prompt:
       return fold_prompt(facts, event, record);
+    case Kind::Source:
     case Kind::Passing:
     case Kind::Foreign:
     case Kind::Unknown:

@@ -21,6 +21,7 @@ struct EventContext {
   std::string_view host;
   std::string_view run;
   std::uint64_t raw_bytes = 0;
+  std::string_view raw;  // borrowed: tells unreadable records apart
   std::uint32_t recording = 0;
   std::uint64_t place = 0;
 };

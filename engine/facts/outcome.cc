@@ -28,7 +28,9 @@ bool went_on(const SessionFacts& facts,
   const auto time = message_time(facts, message_id, message);
   if (!time) return false;
   return std::any_of(facts.messages.begin(), facts.messages.end(), [&](const auto& entry) {
-    if (entry.first == message_id) return false;
+    // A prompt may wait in the queue while the tool still runs: only an answer shows that it ended.
+    if (entry.first == message_id || (entry.second.row && entry.second.row->role == "user"))
+      return false;
     const auto other = message_time(facts, entry.first, entry.second);
     return other && *other > *time;
   });

@@ -136,6 +136,9 @@ void usage_gaps(const SessionFacts& facts,
                         step->usage->visible_reasoning + step->usage->visible_cache_read +
                         step->usage->visible_cache_write;
     }
+    for (const auto& [id, part] : message.parts) {
+      if (is_live(part)) latest_moment = std::max(latest_moment, part.key.as_of_ms());
+    }
     if (!message.row || !is_live(*message.row)) continue;
     latest_moment = std::max(latest_moment, message.row->key.as_of_ms());
     const bool says =

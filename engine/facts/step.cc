@@ -86,6 +86,12 @@ std::string tools_of(const MessageFacts& message) {
   return fmt::format("{}", fmt::join(tools, ","));
 }
 
+// Dimensions of totals are kept apart by NUL, which no real name has.
+std::string without_separator(std::string name) {
+  std::replace(name.begin(), name.end(), '\0', ' ');
+  return name;
+}
+
 // Copies carry equal times, model, tokens and cost; without a time of creation nothing is a copy.
 void set_copy_group(const SessionFacts& facts, const MessageFacts& message, fb::StepRowT& step) {
   if (!message.row || !message.row->created_ms) return;
@@ -112,6 +118,10 @@ void set_copy_group(const SessionFacts& facts, const MessageFacts& message, fb::
 void add_usage(fb::UsageRowT& sum, const fb::UsageRowT& term, std::int64_t sign) {
   for (const Field field : kUsageFields)
     sum.*field += sign * term.*field;
+}
+
+const std::string& agent_of(const fb::MessageRowT& row) {
+  return row.agent.empty() ? row.mode : row.agent;
 }
 
 bool is_zero(const fb::UsageRowT& usage) {
@@ -173,11 +183,11 @@ std::optional<fb::StepRowT> step_of(const SessionFacts& facts,
   step.message = message_id;
   step.time_ms = message_time(facts, message_id, message).value_or(0);
   if (message.row) {
-    step.provider = message.row->provider;
-    step.model = message.row->model;
-    step.agent = message.row->agent.empty() ? message.row->mode : message.row->agent;
+    step.provider = without_separator(message.row->provider);
+    step.model = without_separator(message.row->model);
+    step.agent = without_separator(agent_of(*message.row));
   }
-  step.tools = tools_of(message);
+  step.tools = without_separator(tools_of(message));
   set_copy_group(facts, message, step);
   return step;
 }

@@ -30,6 +30,9 @@ std::optional<std::int64_t> context_tokens(const SessionFacts& facts);
 // What a step adds to totals: its usage, or one copied step for each of its steps.
 fb::UsageRowT contribution(const fb::StepRowT& step);
 
+// The agent a message was answered by; older versions call it the mode.
+const std::string& agent_of(const fb::MessageRowT& row);
+
 void add_usage(fb::UsageRowT& sum, const fb::UsageRowT& term, std::int64_t sign = 1);
 bool is_zero(const fb::UsageRowT& usage);
 

@@ -259,9 +259,11 @@ Result<void> ModelWriter::stage_totals(const Batch& batch, bool settle, WriteUni
 
 void ModelWriter::refresh_totals(const SessionFacts& facts, fb::TotalsRowT& totals) const {
   std::set<std::string> models;
+  std::set<std::string> agents;
   totals.messages = totals.tool_calls = 0;
   for (const auto& [id, message] : facts.messages) {
     bool live = message.row && is_live(*message.row);
+    if (live && !agent_of(*message.row).empty()) agents.insert(agent_of(*message.row));
     if (live && message.row->role == "assistant" && !message.row->model.empty()) {
       models.insert(message.row->provider + "/" + message.row->model);
     }
@@ -272,6 +274,7 @@ void ModelWriter::refresh_totals(const SessionFacts& facts, fb::TotalsRowT& tota
     if (live) ++totals.messages;
   }
   totals.models.assign(models.begin(), models.end());
+  totals.agents.assign(agents.begin(), agents.end());
   totals.context_tokens = context_tokens(facts);
   totals.own_gaps = static_cast<std::int64_t>(session_gaps(facts).size());
   totals.children = named_children(facts);

@@ -20,6 +20,7 @@ EventContext context_of(const Observation& observation, const Appended& at) {
       .host = observation.host,
       .run = observation.run,
       .raw_bytes = observation.raw.size(),
+      .raw = observation.raw,
       .recording = observation.recording,
       .place = observation.place};
 }

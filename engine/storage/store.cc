@@ -1,5 +1,6 @@
 #include "engine/storage/store.h"
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -30,6 +31,23 @@ std::string model_family(std::uint32_t generation) {
 
 }  // namespace
 
+namespace {
+
+// A store whose making was cut short lacks families: they are empty, and made now.
+void add_missing_families(std::vector<std::string>& names) {
+  const auto has = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool has_model = std::any_of(
+      names.begin(), names.end(), [](const auto& name) { return name.starts_with("model@"); });
+  for (const char* name : {kLogFamily, kIndexFamily}) {
+    if (!has(name)) names.emplace_back(name);
+  }
+  if (!has_model) names.push_back(model_family(kFirstGeneration));
+}
+
+}  // namespace
+
 Store::Store(StoreOptions options, Access access) : options_(std::move(options)), access_(access) {}
 
 Store::~Store() {
@@ -42,6 +60,7 @@ Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options, Access a
   RESPOOL_TRY(store->prepare_directory());
   RESPOOL_TRY(store->open_database());
   RESPOOL_TRY(store->load_or_make_meta());
+  store->opened_ = true;
   return store;
 }
 
@@ -122,6 +141,7 @@ Result<void> Store::open_database() {
     } else if (!status.ok()) {
       continue;
     }
+    if (access_ == Access::Write) add_missing_families(names);
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (const auto& name : names)
       families.emplace_back(name, family_options(name));
@@ -230,7 +250,7 @@ Result<void> Store::close() {
       result = from_rocksdb(status, fmt::format("flush {}", options_.directory.string()));
   }
   db_.reset();
-  if (writable() && result) result = write_seal(options_.directory);
+  if (writable() && opened_ && result) result = write_seal(options_.directory);
   if (owner_file_ >= 0) ::close(std::exchange(owner_file_, -1));
   return result;
 }

@@ -92,6 +92,7 @@ class Store {
   StoreOptions options_;
   Access access_;
   int owner_file_ = -1;
+  bool opened_ = false;  // all of it: only then does closing seal it
   std::unique_ptr<Database> db_;
   fb::StoreMetaT meta_;
   mutable std::atomic<std::uint64_t> rows_read_[4] = {};

@@ -54,6 +54,7 @@ constexpr auto kAliases = std::to_array<Alias>({
     {"reasoning", Kind::PartState},
     {"reference.updated", Kind::Passing},
     {"respool.prompt", Kind::Prompt},
+    {"respool.source", Kind::Source},
     {"server.connected", Kind::Passing},
     {"server.heartbeat", Kind::Passing},
     {"server.instance.disposed", Kind::Passing},

@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   Todos,
   CommandExecuted,
   Prompt,   // respool's own: a prompt given beside a source that has none
+  Source,   // respool\'s own: the host and run of records that were known already
   Passing,  // known, kept, and says nothing that a fact needs
   Foreign,  // known to belong to OpenCode's second API, kept, not folded yet
 };

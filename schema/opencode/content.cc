@@ -34,12 +34,14 @@ void read_part(Object object, Content& content) {
 }
 
 // Looks through the envelopes for the part, or for the body's own texts.
-void read_envelope(Object object, Content& content) {
+void read_envelope(Object object, Content& content, int depth = 0) {
+  constexpr int kMaxDepth = 4;
+  if (depth > kMaxDepth) return;
   each_field(object, [&](std::string_view key, Value field) {
     if (key == "part") {
       if (auto part = json::object_of(field)) read_part(*part, content);
     } else if (key == "properties" || key == "data" || key == "payload" || key == "syncEvent") {
-      if (auto inner = json::object_of(field)) read_envelope(*inner, content);
+      if (auto inner = json::object_of(field)) read_envelope(*inner, content, depth + 1);
     } else if (key == "text") {
       content.text = json::text(field);
     } else if (key == "arguments") {

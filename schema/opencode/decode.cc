@@ -34,6 +34,7 @@ AskBody finish_ask(Kind kind, Gathered& all) {
   if (ask.asked || ask.row.id.empty()) ask.row.id = all.body_id.empty() ? ask.row.id : all.body_id;
   if (kind == Kind::QuestionRejected) ask.row.reply = "reject";
   if (kind == Kind::QuestionReplied) ask.row.reply = "answered";
+  if (ask.row.message.empty()) ask.row.message = all.removed.message;
   if (ask.asked && ask.row.question) ask.row.permission = "question";
   return ask;
 }
@@ -48,7 +49,7 @@ void missing(Record& record, std::string_view what) {
 void set_info_body(Record& record, Gathered& all) {
   Info& info = all.info;
   if (record.kind == Kind::MessageState) {
-    if (info.id.empty() || !info.has_role) return missing(record, "message id or role");
+    if (!is_plain_id(info.id) || !info.has_role) return missing(record, "message id or role");
     info.as_message.id = info.id;
     record.body = std::move(info.as_message);
     return;
@@ -66,13 +67,17 @@ void set_body(Record& record, Gathered& all) {
       return set_info_body(record, all);
     case Kind::PartState:
       if (!all.has_part) return missing(record, "part");
-      if (all.part.id.empty() || all.part.message.empty())
+      if (!is_plain_id(all.part.id) || !is_plain_id(all.part.message))
         return missing(record, "part id or message id");
       record.body = std::move(all.part);
       return;
     case Kind::SessionRemoved:
     case Kind::MessageRemoved:
     case Kind::PartRemoved:
+      if (record.kind != Kind::SessionRemoved && !is_plain_id(all.removed.message))
+        return missing(record, "message id");
+      if (record.kind == Kind::PartRemoved && !is_plain_id(all.removed.part))
+        return missing(record, "part id");
       record.body = std::move(all.removed);
       return;
     case Kind::SessionStatus:
@@ -91,7 +96,7 @@ void set_body(Record& record, Gathered& all) {
     case Kind::QuestionReplied:
     case Kind::QuestionRejected: {
       AskBody ask = finish_ask(record.kind, all);
-      if (ask.row.id.empty()) return missing(record, "request id");
+      if (!is_plain_id(ask.row.id)) return missing(record, "request id");
       record.body = std::move(ask);
       return;
     }
@@ -99,11 +104,15 @@ void set_body(Record& record, Gathered& all) {
       record.body = all.todos;
       return;
     case Kind::CommandExecuted:
+      if (!is_plain_id(all.removed.message)) return missing(record, "message id");
       all.command.message = all.removed.message;
       record.body = CommandBody{std::move(all.command)};
       return;
     case Kind::Prompt:
       record.body = all.prompt;
+      return;
+    case Kind::Source:
+      record.body = SourceBody{all.until_ms};
       return;
     case Kind::SessionIdle:
     case Kind::Compacted:
@@ -227,6 +236,24 @@ void set_exported(Record& record, Gathered& all) {
   }
 }
 
+// OpenCode's own sanitising replaces whole values by "[redacted:KIND:ID]". The same words inside a
+// longer text, or quoted in one, are content.
+bool is_sanitized(std::string_view raw) {
+  constexpr std::string_view kMark = "\"[redacted:";
+  for (auto at = raw.find(kMark); at != std::string_view::npos; at = raw.find(kMark, at + 1)) {
+    if (at > 0 && raw[at - 1] == '\\') continue;
+    const auto end = raw.find('"', at + kMark.size());
+    if (end == std::string_view::npos) return false;
+    const std::string_view value = raw.substr(at + kMark.size(), end - at - kMark.size());
+    const auto colon = value.find(':');
+    const bool whole = value.ends_with(']') && colon != std::string_view::npos &&
+                       value.find_first_of(" \\") == std::string_view::npos;
+    if (whole && raw.find(value.substr(colon + 1, value.size() - colon - 2)) < at + end)
+      return true;
+  }
+  return false;
+}
+
 Record decode_exported(std::string_view raw, Shape shape, std::string_view session) {
   json::Reader& json = reader();
   if (!json.load(raw)) return malformed();
@@ -250,7 +277,7 @@ Record decode_exported(std::string_view raw, Shape shape, std::string_view sessi
     record.problem_detail = "a session id that cannot be one";
   }
   take_notes(record, all->notes, json.repaired());
-  record.sanitized = raw.find("\"[redacted:") != std::string_view::npos;
+  record.sanitized = is_sanitized(raw);
   if (shape == Shape::ExportMessage) {
     record.time_ms = all->info.as_message.created_ms;
   } else if (shape == Shape::ExportSession) {

@@ -120,7 +120,10 @@ void read_metadata(Value& value, fb::PartRowT& part, Notes& notes) {
   walk(value, notes, [&](std::string_view key, Value field) {
     if (key == "exit") {
       const auto code = json::integer(field);
-      part.exit_state = code ? fb::ExitState::Number : fb::ExitState::Null;
+      const bool null = json::token(field) == "null";
+      part.exit_state = code   ? fb::ExitState::Number
+                        : null ? fb::ExitState::Null
+                               : fb::ExitState::Absent;
       part.exit = code.value_or(0);
     } else if (key == "sessionId") {
       part.child_session = json::text(field, 256);
@@ -135,6 +138,7 @@ void read_metadata(Value& value, fb::PartRowT& part, Notes& notes) {
 }
 
 void read_state_time(Value& value, fb::PartRowT& part, Notes& notes) {
+  part.start_ms = part.end_ms = flatbuffers::nullopt;
   walk(value, notes, [&](std::string_view key, Value field) {
     const auto time = json::time_ms(field);
     notes.saw_time(time);
@@ -174,6 +178,18 @@ void read_tool_state(Value& value, fb::PartRowT& part, ToolInput& input, Notes& 
       read_state_time(field, part, notes);
     }
   });
+}
+
+// The part as it was before any state was read into it.
+fb::PartRowT without_state(fb::PartRowT part) {
+  fb::PartRowT bare;
+  bare.id = std::move(part.id);
+  bare.message = std::move(part.message);
+  bare.type = part.type;
+  bare.type_name = std::move(part.type_name);
+  bare.tool = std::move(part.tool);
+  bare.call = std::move(part.call);
+  return bare;
 }
 
 void touch(fb::PartRowT& part, const std::string& path, fb::FileAction action) {
@@ -267,7 +283,7 @@ bool read_info_text(std::string_view key, Value& field, Info& info) {
 }  // namespace
 
 std::optional<std::int64_t> read_cost(Value value, Notes& notes) {
-  const auto nanos = nanos_from_decimal(json::token(value));
+  const auto nanos = nanos_from_decimal(json::number_token(value));
   if (!nanos && json::token(value) != "null") notes.problem(kUnknownVariant, "cost");
   return nanos;
 }
@@ -280,6 +296,7 @@ void read_tokens(Value value, bool& has_tokens, fb::TokenCounts& tokens, Notes& 
     notes.problem(kUnknownVariant, "tokens");
     return 0;
   };
+  tokens = fb::TokenCounts();
   walk(value, notes, [&](std::string_view key, Value field) {
     has_tokens = true;
     if (key == "input") tokens.mutate_input(count(field));
@@ -366,6 +383,8 @@ void read_part(Object object, fb::PartRowT& part, std::string& session, Notes& n
     } else if (key == "time") {
       read_state_time(field, part, notes);
     } else if (key == "state") {
+      part = without_state(std::move(part));  // of two equal keys the last one counts
+      input = ToolInput();
       read_tool_state(field, part, input, notes);
     } else if (key == "metadata") {
       read_metadata(field, part, notes);
@@ -400,6 +419,7 @@ void read_part(Object object, fb::PartRowT& part, std::string& session, Notes& n
     } else if (key == "error") {
       part.error_text = read_error(field, notes).text;
     } else if (key == "files") {
+      part.files.clear();
       if (auto files = json::array_of(field)) {
         const bool whole = each_element(*files, [&](Value file) {
           touch(part, json::text(file, 4096), fb::FileAction::Patch);

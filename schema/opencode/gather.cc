@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "schema/digest.h"
+
 namespace respool::decode_detail {
 namespace {
 
@@ -18,6 +20,7 @@ void add_text(std::vector<std::string>& list, Value& value) {
 
 // Texts of an array; a nested array (the labels of one question) becomes one text.
 void read_texts(Value& value, std::vector<std::string>& list, Notes& notes) {
+  list.clear();
   auto array = json::array_of(value);
   if (!array) {
     if (json::raw_string(value)) add_text(list, value);
@@ -45,6 +48,7 @@ void walk(Value& value, Notes& notes, Visit&& visit) {
 }
 
 void read_questions(Value& value, Gathered& all) {
+  all.ask.row.patterns.clear();
   auto array = json::array_of(value);
   if (!array) return;
   const bool whole = each_element(*array, [&](Value question) {
@@ -56,6 +60,7 @@ void read_questions(Value& value, Gathered& all) {
 }
 
 void read_todos(Value& value, Gathered& all) {
+  all.todos = TodosBody();
   auto array = json::array_of(value);
   if (!array) return;
   const bool whole = each_element(*array, [&](Value todo) {
@@ -81,6 +86,10 @@ bool read_ask_field(std::string_view key, Value& field, Gathered& all) {
       if (tool_key == "messageID") row.message = json::text(tool, 256);
       if (tool_key == "callID") row.call = json::text(tool, kNameBytes);
     });
+  } else if (key == "callID") {
+    row.call = json::text(field, kNameBytes);
+  } else if (key == "type") {
+    if (row.permission.empty()) row.permission = json::text(field, kNameBytes);  // OpenCode 1.1
   } else if (key == "requestID" || key == "permissionID") {
     row.id = json::text(field, 256);
   } else if (key == "reply" || key == "response") {
@@ -101,11 +110,14 @@ void read_body_field(std::string_view key, Value& field, Gathered& all) {
   } else if (key == "info") {
     if (auto object = json::object_of(field)) {
       all.has_info = true;
+      all.info = Info();  // of two equal keys the last one counts
       read_info(*object, all.info, all.notes);
     }
   } else if (key == "part") {
     if (auto object = json::object_of(field)) {
       all.has_part = true;
+      all.part = fb::PartRowT();
+      all.part_session.clear();
       read_part(*object, all.part, all.part_session, all.notes);
     }
   } else if (key == "time" || key == "timestamp") {
@@ -129,7 +141,7 @@ void read_body_field(std::string_view key, Value& field, Gathered& all) {
     all.command.name = json::text(field, kNameBytes);
   } else if (key == "text") {
     if (const auto raw = json::raw_string(field))
-      all.prompt.text_bytes = json::unescaped_bytes(*raw);
+      all.prompt = {json::unescaped_bytes(*raw), content_hash(*raw)};
   } else {
     read_ask_field(key, field, all);
   }
@@ -143,7 +155,13 @@ void read_body(Value& value, Gathered& all) {
 
 }  // namespace
 
-void read_envelope(Object object, Gathered& all) {
+void read_envelope(Object object, Gathered& all, int depth) {
+  // A sync event in a payload is the deepest there is; what nests further is hostile.
+  constexpr int kMaxDepth = 4;
+  if (depth > kMaxDepth) {
+    all.notes.broken = true;
+    return;
+  }
   const bool whole = each_field(object, [&](std::string_view key, Value field) {
     if (key == "type") {
       const std::string type = json::text(field, kNameBytes);
@@ -173,7 +191,7 @@ void read_envelope(Object object, Gathered& all) {
       read_body(field, all);
     } else if (key == "payload" || key == "syncEvent") {
       (key == "payload" ? all.has_payload : all.has_sync) = true;
-      if (auto inner = json::object_of(field)) read_envelope(*inner, all);
+      if (auto inner = json::object_of(field)) read_envelope(*inner, all, depth + 1);
     } else if (key == "durable") {
       walk(field, all.notes, [&](std::string_view durable_key, Value durable) {
         if (durable_key == "aggregateID") all.outer_session = json::text(durable, 300);
@@ -181,6 +199,8 @@ void read_envelope(Object object, Gathered& all) {
         const auto number = json::integer(durable);
         if (number && *number >= 0) all.sequence = static_cast<std::uint64_t>(*number);
       });
+    } else if (key == "until") {
+      all.until_ms = json::time_ms(field);
     } else if (key == "part" || key == "error" || key == "text") {
       read_body_field(key, field, all);
     }

@@ -33,10 +33,11 @@ struct Gathered {
   TodosBody todos;
   fb::CommandRowT command;
   PromptBody prompt;
+  std::optional<std::int64_t> until_ms;
   Notes notes;
 };
 
 // Reads the outermost object, or the payload of a global frame, or its sync event.
-void read_envelope(json::Object object, Gathered& all);
+void read_envelope(json::Object object, Gathered& all, int depth = 0);
 
 }  // namespace respool::decode_detail

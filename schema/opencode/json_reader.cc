@@ -180,11 +180,16 @@ std::string text(Value& value, std::size_t limit) {
   return unescaped;
 }
 
+std::string_view number_token(Value& value) {
+  if (const auto quoted = raw_string(value)) return *quoted;
+  return type_of(value) == Type::number ? token(value) : std::string_view();
+}
+
 std::optional<std::int64_t> integer(Value& value) {
-  if (type_of(value) != Type::number) return std::nullopt;
-  const std::string_view raw = token(value);
+  const std::string_view raw = number_token(value);
   std::int64_t whole = 0;
   const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), whole);
+  if (raw.empty()) return std::nullopt;
   if (error == std::errc{} && end == raw.data() + raw.size()) return whole;
   double number = 0;
   const auto [fend, ferror] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
@@ -195,14 +200,18 @@ std::optional<std::int64_t> integer(Value& value) {
 }
 
 std::optional<std::int64_t> time_ms(Value& value) {
-  if (const auto raw = raw_string(value)) return parse_time(*raw);
-  if (type_of(value) != Type::number) return std::nullopt;
-  if (const auto whole = integer(value)) return whole;
-  const std::string_view raw = token(value);
+  // Times no calendar holds say nothing.
+  constexpr std::int64_t kYear10000 = 253'402'300'800'000;
+  const auto plausible = [](std::int64_t time) {
+    return time >= 0 && time < kYear10000 ? std::optional(time) : std::nullopt;
+  };
+  if (const auto whole = integer(value)) return plausible(*whole);
+  if (const auto text = raw_string(value)) return parse_time(*text);
+  const std::string_view raw = number_token(value);
   double number = 0;
   const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
-  if (error != std::errc{} || !(std::fabs(number) < 9.0e15)) return std::nullopt;
-  return static_cast<std::int64_t>(std::floor(number));
+  if (raw.empty() || error != std::errc{} || !(std::fabs(number) < 9.0e15)) return std::nullopt;
+  return plausible(static_cast<std::int64_t>(std::floor(number)));
 }
 
 bool is_true(Value& value) {

@@ -73,7 +73,9 @@ std::optional<std::string_view> raw_string(Value& value);
 
 // The text of a string, at most `limit` bytes of it; "" for other values.
 std::string text(Value& value, std::size_t limit = std::string::npos);
-// A whole number, also written as 5.0 or 5e0.
+// A number as written, also between quotes; "" for other values.
+std::string_view number_token(Value& value);
+// A whole number, also written as 5.0, 5e0 or "5".
 std::optional<std::int64_t> integer(Value& value);
 // Milliseconds: a number, or an ISO time as the second API writes it.
 std::optional<std::int64_t> time_ms(Value& value);

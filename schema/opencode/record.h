@@ -45,6 +45,12 @@ struct CommandBody {
 
 struct PromptBody {
   std::uint64_t text_bytes = 0;
+  std::uint64_t digest = 0;
+};
+
+// What a later delivery of known records told about them: their host and run are the event's own.
+struct SourceBody {
+  std::optional<std::int64_t> until_ms;  // of the last of them
 };
 
 // Why a record, though kept, says less than it should. Several may hold.
@@ -79,7 +85,8 @@ struct Record {
                AskBody,
                TodosBody,
                CommandBody,
-               PromptBody>
+               PromptBody,
+               SourceBody>
       body;
 };
 

@@ -35,6 +35,18 @@ Result<ExitCode> cannot_open(const Context& context, const Error& error) {
   return ExitCode::No;
 }
 
+// Nothing there is nothing wrong, unless something was there or should be.
+Result<ExitCode> absent_store(const Context& context, const Arguments& arguments) {
+  std::error_code error;
+  const auto& directory = context.store_directory();
+  const bool was_there = std::filesystem::exists(directory / "format", error) ||
+                         std::filesystem::exists(directory / "seal", error);
+  if (!was_there && !arguments.has("against")) return ExitCode::Done;
+  print_damage(context,
+               {"", std::nullopt, fmt::format("{}: the store's data is gone", directory.string())});
+  return ExitCode::No;
+}
+
 Result<void> compare_heads(const ReadView& view,
                            const std::string& path,
                            std::vector<Damage>& damages) {
@@ -61,7 +73,7 @@ Result<ExitCode> run_verify(const Arguments& arguments, Context& context) {
   auto opened = context.open_for_reading();
   if (!opened) return cannot_open(context, opened.error());
   const auto store = std::move(opened.value());
-  if (!store) return ExitCode::Done;
+  if (!store) return absent_store(context, arguments);
   std::optional<StreamName> only;
   if (arguments.has("SESSION")) {
     RESPOOL_TRY(const auto entry,
