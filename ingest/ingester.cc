@@ -93,11 +93,18 @@ Result<void> Ingester::read_bytes(std::string_view bytes,
 // An event's own time. Ids need a hint for their wrap: a time the record states, else the last one
 // this source stated, else now.
 std::optional<std::int64_t> Ingester::time_of(const Record& record) {
-  if (record.time_ms) latest_ms_ = record.time_ms;
+  // Nothing of OpenCode is older than this; such a time would send every hint astray.
+  constexpr std::int64_t kOpenCodeBegan = 1'700'000'000'000;
+  const bool plausible = record.time_ms && *record.time_ms >= kOpenCodeBegan &&
+                         *record.time_ms <= options_.now_ms() + kIdWrapMs / 2;
+  if (plausible) latest_ms_ = record.time_ms;
+  if (plausible && !record.session.empty()) session_ms_[record.session] = *record.time_ms;
   if (record.shape == Shape::RunLine || is_state_shape(record.shape)) return record.time_ms;
   const auto id = id_time(record.event_id);
   if (!id) return record.time_ms;
-  return resolve_id_time(*id, latest_ms_.value_or(options_.now_ms()));
+  const auto known = session_ms_.find(record.session);
+  return resolve_id_time(
+      *id, known != session_ms_.end() ? known->second : latest_ms_.value_or(options_.now_ms()));
 }
 
 Result<void> Ingester::take(const Frame& frame) {
@@ -137,6 +144,15 @@ Result<void> Ingester::append(Observation& observation, const Record& record) {
   RESPOOL_TRY(const auto at, recorder_->record(observation, record));
   ++counts_.observations;
   ++(at.duplicate ? counts_.duplicates : counts_.appended);
+  const bool tells_more = !options_.host.empty() || !options_.run.empty();
+  if (!at.duplicate || !tells_more || observation.stream.kind != StreamKind::Session ||
+      !observation.time_ms)
+    return ok();
+  auto& span =
+      known_spans_.try_emplace(observation.stream.text, *observation.time_ms, *observation.time_ms)
+          .first->second;
+  span.first = std::min(span.first, *observation.time_ms);
+  span.second = std::max(span.second, *observation.time_ms);
   return ok();
 }
 
@@ -159,8 +175,30 @@ void Ingester::note_damage(const Frame& frame, const Record& record) {
   counts_.first_damage = fmt::format("{}, byte {}: {}", name_, frame.place, what);
 }
 
+// Records that were known already may come with a host or a run that was not: an observation of our
+// own says so for each session.
+Result<void> Ingester::note_sources() {
+  const auto spans = std::exchange(known_spans_, {});
+  for (const auto& [session, span] : spans) {
+    const std::string raw = fmt::format(
+        R"({{"type":"respool.source","timestamp":{},"until":{},"sessionID":"{}","host":{},"run":{}}})",
+        span.first,
+        span.second,
+        session,
+        json_string(options_.host),
+        json_string(options_.run));
+    Frame frame;
+    frame.raw = raw;
+    frame.shape = Shape::Note;
+    RESPOOL_TRY(take(frame));
+  }
+  known_spans_.clear();  // a note that was known tells nothing more
+  return ok();
+}
+
 // The prompt the user supplied becomes an observation of our own, in the run's session.
 Result<void> Ingester::end() {
+  RESPOOL_TRY(note_sources());
   if (options_.prompt && !first_session_.empty()) {
     const std::string raw =
         fmt::format(R"({{"type":"respool.prompt","timestamp":{},"sessionID":"{}","text":{}}})",

@@ -3,10 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engine/model/recorder.h"
 
@@ -62,6 +63,7 @@ class Ingester {
   Result<void> take(const Frame& frame);
   Result<void> end();
   Result<void> append(Observation& observation, const Record& record);
+  Result<void> note_sources();
   std::optional<std::int64_t> time_of(const Record& record);
   void note_damage(const Frame& frame, const Record& record);
 
@@ -72,6 +74,9 @@ class Ingester {
   std::uint32_t recording_ = 0;
   std::optional<std::int64_t> latest_ms_;  // the last time a record of this source stated
   std::optional<std::int64_t> first_ms_;
+  std::map<std::string, std::int64_t> session_ms_;  // by session: the last plausible time it stated
+  // By session: the span of records that were known already, while host or run are new.
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> known_spans_;
   std::string first_session_;
 };
 

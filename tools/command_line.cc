@@ -132,6 +132,11 @@ std::optional<int> answer_at_once(const std::vector<std::string>& words) {
 int run(const Parsed& parsed) {
   if (const auto wait = number_flag(parsed.arguments, "wait", 0); !wait)
     return fail(parsed.arguments, wait.error());
+  if (const auto color =
+          check_choice("color", parsed.arguments.value("color"), "auto always never");
+      !color) {
+    return fail(parsed.arguments, color.error());
+  }
   Context context(parsed.arguments);
   const auto result = parsed.command->run(parsed.arguments, context);
   if (result) return static_cast<int>(result.value());

@@ -74,7 +74,8 @@ Result<std::unique_ptr<Store>> Context::open_for_reading() {
       .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
   auto store = Store::open(options, Access::Read);
   if (store || store.error().code() != ErrorCode::NotFound) return store;
-  if (!quiet_) {
+  if (!quiet_ && !hinted_) {
+    hinted_ = true;
     fmt::print(stderr,
                "The store {} is empty. Fill it with: opencode export SESSION | respool ingest -\n",
                store_directory_.string());
@@ -145,6 +146,16 @@ void watch_for_interrupts() {
   action.sa_handler = on_interrupt;  // without SA_RESTART: a read that waits must end
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+}
+
+Result<void> check_choice(std::string_view flag,
+                          const std::string& choice,
+                          std::string_view choices) {
+  const std::string padded = fmt::format(" {} ", choices);
+  if (choice.empty() || padded.find(fmt::format(" {} ", choice)) != std::string::npos) return ok();
+  return Error(ErrorCode::InvalidArgument,
+               fmt::format("--{} {} is not known", flag, choice),
+               std::string(choices));
 }
 
 Result<std::uint64_t> number_flag(const Arguments& arguments,

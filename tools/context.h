@@ -46,6 +46,7 @@ class Context {
   bool json_ = false;
   bool quiet_ = false;
   bool color_ = false;
+  bool hinted_ = false;  // an empty store was remarked upon
   std::chrono::milliseconds wait_{0};
   std::string host_;
   std::string here_;
@@ -62,6 +63,11 @@ void watch_for_interrupts();
 Result<std::uint64_t> number_flag(const Arguments& arguments,
                                   std::string_view name,
                                   std::uint64_t otherwise);
+
+// InvalidArgument where `choice` is none of `choices`, which are parted by spaces.
+Result<void> check_choice(std::string_view flag,
+                          const std::string& choice,
+                          std::string_view choices);
 
 ExitCode exit_code_for(const Error& error);
 

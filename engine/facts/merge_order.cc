@@ -89,6 +89,25 @@ std::vector<OrderedMessage> message_order(const SessionFacts& facts) {
   return order;
 }
 
+std::int64_t first_seen_ms(const MessageFacts& message, std::int64_t otherwise) {
+  std::optional<std::int64_t> first;
+  for (const auto& [id, part] : message.parts) {
+    if (part.line_ms && (!first || *part.line_ms < *first)) first = *part.line_ms;
+  }
+  return first.value_or(otherwise);
+}
+
+bool prompt_is_known(const SessionFacts& facts, std::int64_t run_ms) {
+  for (const auto& ordered : message_order(facts)) {
+    if (!ordered.assistant || first_seen_ms(*ordered.message, ordered.time_ms) < run_ms) continue;
+    // The run's first answer.
+    if (!ordered.message->row || !is_live(*ordered.message->row)) return false;
+    const auto parent = facts.messages.find(ordered.message->row->parent);
+    return parent != facts.messages.end() && parent->second.row && is_live(*parent->second.row);
+  }
+  return false;
+}
+
 std::vector<const fb::PartRowT*> part_order(const MessageFacts& message,
                                             std::int64_t message_time_ms) {
   std::vector<std::tuple<std::int64_t, std::string_view, const fb::PartRowT*>> keyed;

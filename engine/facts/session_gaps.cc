@@ -38,12 +38,25 @@ bool is_user(const MessageFacts& message) {
   return message.row && is_live(*message.row) && message.row->role == "user";
 }
 
+// True where the prompt of an answer is here: as a message, or given beside the run.
+bool has_prompt(const SessionFacts& facts, const OrderedMessage& ordered) {
+  const auto& message = *ordered.message;
+  if (is_user(message)) return true;
+  if (message.row && is_live(*message.row)) {
+    const auto parent = facts.messages.find(message.row->parent);
+    return message.row->parent.empty() ||
+           (parent != facts.messages.end() && is_user(parent->second));
+  }
+  const std::int64_t seen = first_seen_ms(message, ordered.time_ms);
+  return std::any_of(facts.prompts.begin(), facts.prompts.end(), [&](const auto& entry) {
+    return entry.second.time_ms.value_or(0) <= seen;
+  });
+}
+
 void source_gaps(const SessionFacts& facts,
                  const std::vector<OrderedMessage>& order,
                  std::vector<Gap>& gaps) {
   const bool live = (all_sources(facts) & kLiveSources) != 0;
-  const bool has_user =
-      std::any_of(order.begin(), order.end(), [](const auto& m) { return is_user(*m.message); });
   bool has_tools = false;
   bool modelless = false;
   for (const auto& entry : order) {
@@ -52,9 +65,9 @@ void source_gaps(const SessionFacts& facts,
     for (const auto& [id, part] : message.parts)
       has_tools |= part.type == fb::PartType::Tool;
   }
-  if (!order.empty() && !has_user && facts.prompts.empty()) {
-    gaps.push_back(
-        {GapKind::PromptNotInSource, "session", "no source shows a prompt of this session"});
+  if (std::any_of(
+          order.begin(), order.end(), [&](const auto& m) { return !has_prompt(facts, m); })) {
+    gaps.push_back({GapKind::PromptNotInSource, "session", "answers whose prompt no source shows"});
   }
   if (modelless)
     gaps.push_back({GapKind::ModelNotInSource, "session", "messages whose model no source names"});

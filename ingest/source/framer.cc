@@ -59,10 +59,21 @@ bool looks_whole(std::string_view text) {
                               (text.front() == '[' && text.back() == ']'));
 }
 
-// An export on one line, as `jq -c` leaves it.
-bool is_document(std::string_view text) {
-  return text.front() == '[' || text.starts_with("{\"info\":") ||
-         text.starts_with("{\"messages\":");
+// True where a line may hold more than one record. Inside a string these quotes would be escaped.
+bool may_be_document(std::string_view text) {
+  return text.front() == '[' || text.find("\"messages\"") != std::string_view::npos ||
+         text.find("\"parts\"") != std::string_view::npos ||
+         text.find("\"info\"") != std::string_view::npos;
+}
+
+// Where a line that is a record of its own begins in text that broke off before it.
+std::size_t find_record_line(std::string_view text) {
+  for (auto at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+    const std::string_view line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+    if (line.starts_with("data: {") || (line.starts_with("{\"") && looks_whole(trimmed(line))))
+      return at + 1;
+  }
+  return std::string_view::npos;
 }
 
 }  // namespace
@@ -125,17 +136,25 @@ Result<void> Framer::line(std::string_view text, std::uint64_t place) {
   if (place == 0 && content.starts_with(kByteOrderMark))
     content.remove_prefix(kByteOrderMark.size());
   if (content.starts_with("data:")) {
+    in_event_stream_ = true;
     content.remove_prefix(content.starts_with("data: ") ? 6 : 5);
     return data_line(content, place + (text.size() - content.size()));
   }
   if (!data_.empty()) {
     RESPOOL_TRY(end_data());
   }
-  if (is_event_stream_field(content)) return ok();
+  if (is_event_stream_field(content))
+    return in_event_stream_ ? Result<void>(ok()) : emit(text, place, Shape::Talk);
   const std::string_view inner = trimmed(content);
   if (!inner.empty() && (inner.front() == '{' || inner.front() == '['))
     return json_line(text, place);
-  return emit(text, place, is_talk(content) ? Shape::Talk : Shape::Malformed);
+  const bool talk = is_talk(content);
+  // The banner and what it announces may come on one line, where two streams were joined.
+  const auto object = talk ? text.find('{') : std::string_view::npos;
+  if (object == std::string_view::npos)
+    return emit(text, place, talk ? Shape::Talk : Shape::Malformed);
+  RESPOOL_TRY(emit(text.substr(0, object), place, Shape::Talk));
+  return json_line(text.substr(object), place + object);
 }
 
 // Data that is a whole object is a frame at once, so that a dump without blank lines reads too.
@@ -161,44 +180,86 @@ Result<void> Framer::json_line(std::string_view text, std::uint64_t place) {
   std::string_view inner = text;
   if (place == 0 && inner.starts_with(kByteOrderMark)) inner.remove_prefix(kByteOrderMark.size());
   inner = trimmed(inner);
+  const std::uint64_t inner_place = place + static_cast<std::uint64_t>(inner.data() - text.data());
   if (looks_whole(inner)) {
-    if (is_document(inner))
-      return cut_document(
-          inner, place + static_cast<std::uint64_t>(inner.data() - text.data()), sink_);
+    if (may_be_document(inner)) return cut_document(inner, inner_place, sink_);
+    if (inner.find("}{") != std::string_view::npos) return objects_of_line(inner, inner_place);
     return emit(text, place, {});
   }
-  depth_ = 0;
-  if (!follow(inner)) return emit(text, place, Shape::Malformed);
-  if (depth_ <= 0) return emit(text, place, Shape::Malformed);
+  open_.clear();
+  last_ = '\0';
+  // "[INFO] ..." is a line of somebody's log, not an array.
+  const std::string_view second = trimmed(inner.substr(1));
+  const bool opens = inner.front() == '{' || second.empty() || second.front() == '{';
+  if (!opens || !follow(inner) || open_.empty()) return emit(text, place, Shape::Malformed);
   in_document_ = true;
-  document_place_ = place + static_cast<std::uint64_t>(inner.data() - text.data());
+  document_place_ = inner_place;
   return document_.append(inner);
 }
 
-Result<void> Framer::document_line(std::string_view text, std::uint64_t place) {
-  // An object that starts a line while another is open: the other one broke off.
-  const bool restarts =
-      document_.front() == '{' && (text.starts_with('{') || text.starts_with("data:"));
-  const bool whole = !restarts && follow(text);
-  if (restarts || !whole) {
-    if (!restarts) {
-      RESPOOL_TRY(document_.append("\n"));
-      RESPOOL_TRY(document_.append(text));
+// Objects that follow each other on one line, without what would part them.
+Result<void> Framer::objects_of_line(std::string_view text, std::uint64_t place) {
+  std::size_t begin = 0;
+  open_.clear();
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+      continue;
     }
-    RESPOOL_TRY(end_document());
-    return restarts ? line(text, place) : Result<void>(ok());
+    in_string = c == '"';
+    if (c == '{' || c == '[') open_.push_back(c);
+    if ((c == '}' || c == ']') && !open_.empty()) open_.pop_back();
+    if (c != '}' || !open_.empty()) continue;
+    RESPOOL_TRY(emit(text.substr(begin, i + 1 - begin), place + begin, {}));
+    begin = i + 1;
   }
+  return begin == text.size() ? Result<void>(ok())
+                              : emit(text.substr(begin), place + begin, Shape::Malformed);
+}
+
+Result<void> Framer::document_line(std::string_view text, std::uint64_t place) {
+  const bool restarts =
+      text.starts_with("data:") || (text.starts_with('{') && object_is_out_of_place());
+  if (restarts) {
+    RESPOOL_TRY(end_document());
+    return line(text, place);
+  }
+  const bool whole = follow(text);
   RESPOOL_TRY(document_.append("\n"));
   RESPOOL_TRY(document_.append(text));
-  return depth_ <= 0 ? end_document() : Result<void>(ok());
+  return !whole || open_.empty() ? end_document() : Result<void>(ok());
+}
+
+bool Framer::object_is_out_of_place() const {
+  if (open_.back() == '[') return last_ != '[' && last_ != ',';
+  return last_ != ':';
 }
 
 Result<void> Framer::end_document() {
   if (!in_document_) return ok();
   in_document_ = false;
   RESPOOL_TRY(const auto text, document_.view());
-  RESPOOL_TRY(cut_document(text, document_place_, sink_));
+  // Where the document breaks off, lines after the break that are records of their own still count.
+  std::string rest;
+  std::uint64_t rest_place = 0;
+  RESPOOL_TRY(cut_document(text, document_place_, [&](const Frame& frame) -> Result<void> {
+    const auto next = frame.truncated ? find_record_line(frame.raw) : std::string_view::npos;
+    if (next == std::string_view::npos) return sink_(frame);
+    rest = frame.raw.substr(next);
+    rest_place = frame.place + next;
+    Frame head = frame;
+    head.raw = frame.raw.substr(0, next - 1);
+    return sink_(head);
+  }));
   document_.clear();
+  for (std::size_t at = 0; at < rest.size();) {
+    const std::size_t end = std::min(rest.find('\n', at), rest.size());
+    RESPOOL_TRY(line(std::string_view(rest).substr(at, end - at), rest_place + at));
+    at = end + 1;
+  }
   return ok();
 }
 
@@ -212,10 +273,11 @@ bool Framer::follow(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      ++depth_;
-    } else if (c == '}' || c == ']') {
-      --depth_;
+      open_.push_back(c);
+    } else if ((c == '}' || c == ']') && !open_.empty()) {
+      open_.pop_back();
     }
+    if (c != ' ' && c != '\t' && c != '\r') last_ = c;
   }
   return !in_string;
 }

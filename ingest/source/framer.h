@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "ingest/source/frame.h"
@@ -31,8 +32,11 @@ class Framer {
   Result<void> end_document();
   Result<void> end_data();
   Result<void> emit(std::string_view raw, std::uint64_t place, std::optional<Shape> shape);
+  Result<void> objects_of_line(std::string_view text, std::uint64_t place);
   // Follows brackets and strings; false where a string is open at the end of the line.
   bool follow(std::string_view text);
+  // True where an object cannot stand next in the open document: it broke off.
+  bool object_is_out_of_place() const;
 
   FrameSink sink_;
   std::uint64_t offset_ = 0;  // bytes fed so far
@@ -43,7 +47,9 @@ class Framer {
   SpillBuffer document_;  // a document over several lines
   std::uint64_t document_place_ = 0;
   bool in_document_ = false;
-  std::int64_t depth_ = 0;
+  std::string open_;              // the document's open brackets, outermost first
+  char last_ = '\0';              // its last character that is no white space
+  bool in_event_stream_ = false;  // a line of data was seen: fields of events are framing
 };
 
 }  // namespace respool

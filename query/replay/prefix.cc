@@ -215,7 +215,42 @@ class Renderer {
                   detail == Detail::NoOutputs ? "outputs_elided" : "clipped");
       return text;
     }
-    return std::nullopt;
+    return newest ? fit_end_of_turn(turn, left) : std::nullopt;
+  }
+
+  // The newest turn alone is too long: its prompt and as much of its end as fits.
+  std::optional<std::string> fit_end_of_turn(const Turn& turn, std::uint64_t left) {
+    const std::size_t items = turn.items.size();
+    std::optional<std::string> best;
+    std::size_t best_dropped = items;
+    for (std::size_t low = 1, high = items; low <= high;) {
+      const std::size_t dropped = low + (high - low) / 2;
+      std::string text = render_end_of_turn(turn, dropped);
+      if (estimate_tokens(text) <= left) {
+        best = std::move(text);
+        best_dropped = dropped;
+        high = dropped - 1;
+      } else {
+        low = dropped + 1;
+      }
+    }
+    if (!best || best_dropped >= items) return std::nullopt;
+    for (std::size_t i = 1; i < 1 + best_dropped && i < items; ++i) {
+      replay_.left_out.push_back({turn.items[i]->part, "budget"});
+    }
+    return best;
+  }
+
+  // The turn's first item, then all but the `dropped` items after it.
+  static std::string render_end_of_turn(const Turn& turn, std::size_t dropped) {
+    Turn first;
+    first.items.push_back(turn.items.front());
+    Turn last;
+    for (std::size_t i = 1 + dropped; i < turn.items.size(); ++i)
+      last.items.push_back(turn.items[i]);
+    return render_turn(first, Detail::Clipped) +
+           fmt::format("\n[{} earlier items of this turn left out]\n", dropped) +
+           render_turn(last, Detail::Clipped);
   }
 
   void note_kept(const std::vector<Turn>& turns, std::size_t kept) {

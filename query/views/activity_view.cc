@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/facts/merge_order.h"
+#include "engine/facts/step.h"
 
 namespace respool {
 namespace {
@@ -16,7 +17,7 @@ std::optional<std::int64_t> time_of(const fb::PartRowT& part, std::int64_t messa
 bool message_matches(const Filter& filter, const MessageFacts& message) {
   if (!message.row) return filter.model.empty() && filter.agent.empty();
   return model_matches(filter, message.row->provider, message.row->model) &&
-         agent_matches(filter, message.row->agent);
+         agent_matches(filter, agent_of(*message.row));
 }
 
 // Visits the parts of the selected sessions in reading order.
@@ -96,14 +97,14 @@ Result<std::vector<PermissionLine>> list_permissions(const StoreReader& reader,
     for (const auto& [id, ask] : facts.asks) {
       std::optional<std::int64_t> time;
       if (ask.asked_ms) time = *ask.asked_ms;
-      if (!filter.at(time) || lines.size() >= filter.limit) continue;
-      PermissionLine line{facts.session.id, ask, ask.reply, ask.replied_ms ? "user" : ""};
-      lines.push_back(std::move(line));
+      if (!filter.at(time)) continue;
+      lines.push_back({facts.session.id, ask});
     }
   }
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
     return a.ask.asked_ms.value_or(0) < b.ask.asked_ms.value_or(0);
   });
+  if (lines.size() > filter.limit) lines.resize(filter.limit);
   return lines;
 }
 

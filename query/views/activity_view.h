@@ -33,8 +33,6 @@ struct FileLine {
 struct PermissionLine {
   std::string session;
   fb::AskRowT ask;
-  std::string reply;
-  std::string by;  // who answered; "" where nobody did
 };
 
 Result<std::vector<ToolLine>> list_tools(const StoreReader& reader,

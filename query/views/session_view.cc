@@ -44,9 +44,14 @@ Result<std::map<std::uint64_t, std::uint64_t>> fork_owners(const StoreReader& re
 class Families {
  public:
   std::uint64_t find(std::uint64_t member) {
-    const auto known = parent_.find(member);
-    if (known == parent_.end() || known->second == member) return member;
-    return known->second = find(known->second);
+    std::uint64_t root = member;
+    for (auto at = parent_.find(root); at != parent_.end() && at->second != root;
+         at = parent_.find(root))
+      root = at->second;
+    // The way there is shortened for the next time.
+    while (member != root)
+      member = std::exchange(parent_[member], root);
+    return root;
   }
   void join(std::uint64_t a, std::uint64_t b) { parent_[find(a)] = find(b); }
 
@@ -71,8 +76,7 @@ class SessionList {
     }
     for (const auto& [fork, owner] : owners_)
       families_.join(fork, owner);
-    for (const auto& entry : all_)
-      add_to_ancestors(entry);
+    sum_trees();
     for (const auto& entry : all_)
       family_cost_[families_.find(entry.number.value)] += entry.totals.usage->cost_nanos;
     return load_heads();
@@ -96,14 +100,24 @@ class SessionList {
   }
 
  private:
-  // Adds a session's usage to itself and to every session above it.
-  void add_to_ancestors(const SessionEntry& entry) {
-    std::set<std::string> seen;
-    const SessionEntry* at = &entry;
-    while (at != nullptr && seen.insert(at->row.id).second) {
-      add_usage(trees_[at->row.id], *entry.totals.usage);
-      const auto parent = index_.find(at->row.parent);
-      at = parent == index_.end() ? nullptr : parent->second;
+  // Sums each session with all below it, from the leaves up. Sessions in a cycle stay as they are.
+  void sum_trees() {
+    std::map<std::string, std::size_t> waiting;  // children not summed yet
+    for (const auto& entry : all_) {
+      trees_[entry.row.id] = *entry.totals.usage;
+      if (index_.contains(entry.row.parent)) ++waiting[entry.row.parent];
+    }
+    std::vector<const SessionEntry*> ready;
+    for (const auto& entry : all_) {
+      if (!waiting.contains(entry.row.id)) ready.push_back(&entry);
+    }
+    while (!ready.empty()) {
+      const SessionEntry* entry = ready.back();
+      ready.pop_back();
+      const auto parent = index_.find(entry->row.parent);
+      if (parent == index_.end()) continue;
+      add_usage(trees_[parent->first], trees_[entry->row.id]);
+      if (--waiting[parent->first] == 0) ready.push_back(parent->second);
     }
   }
 
@@ -152,6 +166,12 @@ bool any_model_matches(const Filter& filter, const SessionEntry& entry) {
       });
 }
 
+bool any_agent_matches(const Filter& filter, const SessionEntry& entry) {
+  const auto& agents = entry.totals.agents;
+  return agent_matches(filter, entry.row.agent) ||
+         std::find(agents.begin(), agents.end(), filter.agent) != agents.end();
+}
+
 }  // namespace
 
 Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader,
@@ -162,7 +182,7 @@ Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader,
   RESPOOL_TRY(auto selected, select_sessions(reader, filter, context.here));
   std::erase_if(selected, [&](const SessionEntry& entry) {
     return !within(filter, entry) || !any_model_matches(filter, entry) ||
-           !agent_matches(filter, entry.row.agent);
+           !any_agent_matches(filter, entry);
   });
   std::stable_sort(selected.begin(), selected.end(), [](const auto& a, const auto& b) {
     return newest(a) > newest(b);

@@ -48,7 +48,7 @@ class TranscriptReader {
       const bool is_point = *ordered.id == point_->message;
       if (is_point && point_->before) break;
       add_errors_until(ordered.time_ms);
-      RESPOOL_TRY(add_prompts_until(first_seen(ordered)));
+      RESPOOL_TRY(add_prompts_until(first_seen_ms(*ordered.message, ordered.time_ms)));
       reverted_ |=
           *ordered.id == facts_->session.revert_message && facts_->session.revert_part.empty();
       RESPOOL_TRY(add_message(ordered));
@@ -72,16 +72,13 @@ class TranscriptReader {
                  fmt::format("respool show {}", facts_->session.id));
   }
 
-  // Prompts given beside a source that shows none. Where a source does show them, those count.
+  // Prompts given beside a source that shows none. Where another source shows the prompt of the
+  // same answer, that one counts.
   std::vector<const fb::PromptRowT*> shown_prompts() const {
     std::vector<const fb::PromptRowT*> prompts;
-    const bool shown =
-        std::any_of(facts_->messages.begin(), facts_->messages.end(), [](const auto& entry) {
-          return entry.second.row && is_live(*entry.second.row) && entry.second.row->role == "user";
-        });
-    if (shown) return prompts;
-    for (const auto& [id, prompt] : facts_->prompts)
-      prompts.push_back(&prompt);  // ids sort by time
+    for (const auto& [id, prompt] : facts_->prompts) {  // ids sort by time
+      if (!prompt_is_known(*facts_, prompt.time_ms.value_or(0))) prompts.push_back(&prompt);
+    }
     return prompts;
   }
 
@@ -110,15 +107,6 @@ class TranscriptReader {
       item.text = errors_[next_error_]->text;
       transcript_.items.push_back(std::move(item));
     }
-  }
-
-  // When a message's first line came: a prompt carries the time of its run's first line.
-  static std::int64_t first_seen(const OrderedMessage& ordered) {
-    std::optional<std::int64_t> first;
-    for (const auto& [id, part] : ordered.message->parts) {
-      if (part.line_ms && (!first || *part.line_ms < *first)) first = *part.line_ms;
-    }
-    return first.value_or(ordered.time_ms);
   }
 
   // Adds the prompts of runs that had begun by `time_ms`.

@@ -180,16 +180,21 @@ void read_tool_state(Value& value, fb::PartRowT& part, ToolInput& input, Notes& 
   });
 }
 
-// The part as it was before any state was read into it.
-fb::PartRowT without_state(fb::PartRowT part) {
-  fb::PartRowT bare;
-  bare.id = std::move(part.id);
-  bare.message = std::move(part.message);
-  bare.type = part.type;
-  bare.type_name = std::move(part.type_name);
-  bare.tool = std::move(part.tool);
-  bare.call = std::move(part.call);
-  return bare;
+// Forgets what an earlier state said: of two equal keys the last one counts.
+void reset_state(fb::PartRowT& part) {
+  const fb::PartRowT none;
+  part.status = none.status;
+  part.status_name.clear();
+  part.start_ms = part.end_ms = part.compacted_ms = flatbuffers::nullopt;
+  part.input_digest.clear();
+  part.output_bytes = part.content_hash = 0;
+  part.aborted = part.truncated = false;
+  part.title.clear();
+  part.error_text.clear();
+  part.exit = 0;
+  part.exit_state = none.exit_state;
+  part.output_path.clear();
+  part.child_session.clear();
 }
 
 void touch(fb::PartRowT& part, const std::string& path, fb::FileAction action) {
@@ -383,7 +388,7 @@ void read_part(Object object, fb::PartRowT& part, std::string& session, Notes& n
     } else if (key == "time") {
       read_state_time(field, part, notes);
     } else if (key == "state") {
-      part = without_state(std::move(part));  // of two equal keys the last one counts
+      reset_state(part);
       input = ToolInput();
       read_tool_state(field, part, input, notes);
     } else if (key == "metadata") {

@@ -149,7 +149,8 @@ TEST_CASE("only the sources of schema/opencode see its internal headers", "[arch
     for (const auto& include : includes(source)) {
       INFO(source.string());
       if (is_internal(include.target)) CHECK(source.string().starts_with("schema/opencode/"));
-      if (include.target == "engine/storage/database.h") CHECK(source.string().starts_with("engine/storage/"));
+      if (include.target == "engine/storage/database.h")
+        CHECK(source.string().starts_with("engine/storage/"));
     }
   }
 }

@@ -163,6 +163,32 @@ TEST_CASE("damage is found by verify with exit 1, and heads compare across time"
   CHECK(damaged.out.find(".sst") != std::string::npos);
 }
 
+TEST_CASE("a store that is gone is damage, not an empty store", "[cli]") {
+  const Home home;
+  REQUIRE(home.run({"ingest", kPlain}).exit_code == 0);
+  write_file(home.path() / "heads.ndjson", home.run({"verify", "--report"}).out);
+  const auto store = home.path() / ".local/share/respool";
+
+  fs::remove_all(store / "db");
+  fs::remove(store / "seal");
+  CHECK(home.run({"verify"}).exit_code == 1);
+  fs::remove_all(store);
+  CHECK(home.run({"verify", "--against", "heads.ndjson"}).exit_code == 1);
+  CHECK(home.run({"verify"}).exit_code == 0);
+}
+
+TEST_CASE("choices that are none are refused", "[cli]") {
+  const Home home;
+  home.run({"ingest", kPlain});
+  CHECK(home.run({"tools", "--outcome", "foo"}).exit_code == 2);
+  CHECK(home.run({"sessions", "--state", "foo"}).exit_code == 2);
+  CHECK(home.run({"events", "--source", "foo"}).exit_code == 2);
+  CHECK(home.run({"usage", "--color", "purple"}).exit_code == 2);
+  CHECK(home.run({"events", "--since", "2026-12-31", "--raw"}).out.empty());
+  CHECK_FALSE(home.run({"events", "--since", "2026-11-01", "--raw", "--no-drain"}).out.empty());
+  CHECK(lines_of(home.run({"usage", "--by", "day,day", "--json"}).out).size() == 2);
+}
+
 TEST_CASE("a store that is being written answers writers with who has it", "[cli]") {
   const Home home;
   const auto directory = home.path() / ".local/share/respool";

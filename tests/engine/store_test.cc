@@ -1,5 +1,11 @@
+#include <csignal>
+#include <cstdlib>
+
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "schema/digest.h"
 
@@ -78,6 +84,79 @@ TEST_CASE("a store left without a close loses nothing that was synced",
   const auto recorder = value(Recorder::open(*crashed));
   CHECK((dump_model(StoreReader(*crashed)) == before));
   check(recorder->finish());
+}
+
+TEST_CASE("a store whose making is killed at any moment can be made by the next writer",
+          "[engine][storage][crash]") {
+  for (int round = 0; round < 40; ++round) {
+    INFO("killed after " << round * 400 << " microseconds");
+    const TempDir dir;
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      ::setenv("HOME", dir.path().c_str(), 1);
+      const auto input = data_path("captures/1.18.33/run/text-simple.ndjson");
+      ::execl(RESPOOL_BINARY,
+              RESPOOL_BINARY,
+              "ingest",
+              "--quiet",
+              "--store",
+              (dir.path() / "store").c_str(),
+              input.c_str(),
+              nullptr);
+      ::_exit(127);
+    }
+    ::usleep(static_cast<useconds_t>(round * 400));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+
+    const auto again = value(Store::open(options(dir.path() / "store"), Access::Write));
+    const auto recorder = value(Recorder::open(*again));
+    Ingester ingester(*recorder, test_options());
+    check(ingester.read_bytes(read_file(data_path("captures/1.18.33/run/text-simple.ndjson")),
+                              "again"));
+    check(recorder->finish());
+
+    CHECK(value(StoreReader(*again).sessions()).size() == 1);
+    CHECK(damage_of(*again) == "");
+  }
+}
+
+TEST_CASE("an ingest killed at any moment loses nothing it had, and the next one completes it",
+          "[engine][storage][crash]") {
+  const TempDir input;
+  write_file(input.path() / "events.sse", corpus_file("events.sse"));
+  const auto expected = delivered_lines(corpus_file("events.sse"));
+  const TempDir dir;
+  for (int round = 0; round < 12; ++round) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      ::execl(RESPOOL_BINARY,
+              RESPOOL_BINARY,
+              "ingest",
+              "--quiet",
+              "--store",
+              (dir.path() / "store").c_str(),
+              (input.path() / "events.sse").c_str(),
+              nullptr);
+      ::_exit(127);
+    }
+    ::usleep(static_cast<useconds_t>(20'000 + round * 25'000));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+  }
+  const auto store = value(Store::open(options(dir.path() / "store"), Access::Write));
+  const auto recorder = value(Recorder::open(*store));
+  CHECK(damage_of(*store) == "");
+  Ingester ingester(*recorder, test_options());
+  check(ingester.read_bytes(corpus_file("events.sse"), "again"));
+  check(recorder->finish());
+
+  CHECK(value(last_position(store->view())).value == expected.size());
+  CHECK(damage_of(*store) == "");
 }
 
 TEST_CASE("a write-ahead log cut at any place opens to a whole prefix",

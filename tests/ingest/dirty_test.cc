@@ -190,7 +190,7 @@ TEST_CASE("a line of 80 MiB and an event of 200 MiB are kept whole and reported"
 
   CHECK(counts.appended == 4);
   CHECK(counts.malformed == 2);
-  CHECK(count_gaps(gaps_of(store), GapKind::Malformed) == 1);  // one row, counted twice
+  CHECK(count_gaps(gaps_of(store), GapKind::Malformed) == 2);
   const auto facts = store.facts("ses_1");
   CHECK(facts.messages.at("msg_1").parts.count("prt_last") == 1);
   std::string expected = bytes;
@@ -241,6 +241,154 @@ TEST_CASE("no random damage to a capture makes ingest and a later fold disagree"
       CHECK(damage_of(store.store()) == "");
     }
   }
+}
+
+TEST_CASE("ids that cannot be one are listed, and take nothing down with them", "[ingest][gaps]") {
+  TempStore store;
+  const auto line = [](const std::string& message, const std::string& part) {
+    return R"({"type":"text","timestamp":1796071385023,"sessionID":"ses_1","part":{"id":")" + part +
+           R"(","messageID":")" + message +
+           R"(","sessionID":"ses_1","type":"text","text":"hi"}})"
+           "\n";
+  };
+
+  store.ingest(line("msg_1", "prt_1") + line(R"(a\u0000b)", "p") + line("a", R"(b\u0000p)") +
+               line(std::string(300, 'm'), "prt_2") + line("msg_1", "prt_3"));
+
+  CHECK(store.facts("ses_1").messages.at("msg_1").parts.size() == 2);
+  CHECK(count_gaps(gaps_of(store), GapKind::UnknownVariant) == 1);
+  CHECK(damage_of(store.store()) == "");
+}
+
+TEST_CASE("envelopes nested without end are kept, not followed", "[ingest][gaps]") {
+  std::string bytes;
+  for (int i = 0; i < 20'000; ++i)
+    bytes += R"({"payload":)";
+  bytes += R"({"type":"server.connected"})" + std::string(20'000, '}') + "\n" +
+           text_line("ses_1", "prt_1", "after") + "\n";
+  TempStore store;
+
+  const auto counts = store.ingest(bytes);
+
+  CHECK(counts.appended == 2);
+  CHECK(counts.malformed == 1);
+  CHECK(store.facts("ses_1").messages.at("msg_1").parts.count("prt_1") == 1);
+}
+
+TEST_CASE("a stray line swallows nothing of what follows", "[ingest]") {
+  const std::string run = read_file(data_path("captures/1.18.33/run/tool-multi-step-fix.ndjson"));
+  const std::string sse = read_file(data_path("captures/1.18.33/serve/tools-edit/event.sse"));
+  for (const auto& whole : {run, sse}) {
+    const auto lines = delivered_lines(whole);
+    for (const std::string stray : {"[=====>   ",
+                                    "[INFO opencode starting",
+                                    "[",
+                                    "{",
+                                    "[{",
+                                    R"({"a":)",
+                                    R"({"type":"text","part":{"id":)",
+                                    R"([{"id":"x"},)",
+                                    "id: this is a banner",
+                                    ": remark"}) {
+      INFO(stray);
+      TempStore store;
+
+      const auto counts = store.ingest(stray + "\n" + whole);
+
+      std::size_t found = 0;
+      const auto events = store.raw_events();
+      for (const auto& line : lines)
+        found += std::find(events.begin(), events.end(), line) != events.end() ? 1 : 0;
+      CHECK(found >= lines.size() - 1);
+      CHECK(counts.sessions.size() == 1);
+      std::string kept;
+      for (const auto& event : events)
+        kept += event;
+      // Brackets and commas around an array's elements are framing.
+      const auto begin = std::min(stray.find_first_not_of('['), stray.size());
+      CHECK(kept.find(stray.substr(begin, stray.find_last_not_of(',') + 1 - begin)) !=
+            std::string::npos);
+      CHECK(damage_of(store.store()) == "");
+    }
+  }
+}
+
+TEST_CASE("an export is known by its keys, however it is laid out", "[ingest]") {
+  const std::string info =
+      R"({"id":"ses_1","time":{"created":1796071385000,"updated":1796071385009}})";
+  const std::string one =
+      R"({"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1796071385001}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"a"}]})";
+  const std::string two =
+      R"({"info":{"id":"msg_2","sessionID":"ses_1","role":"user","time":{"created":1796071385002}},"parts":[]})";
+  for (const std::string& bytes :
+       {"{ \"info\":" + info + ",\"messages\":[" + one + "," + two + "]}",
+        "{\"version\":1,\"info\":" + info + ",\"messages\":[" + one + "," + two + "]}",
+        "{\"messages\":[" + one + "," + two + "],\"info\":" + info + "}",
+        "Exporting session: ses_1{\"info\":" + info + ",\"messages\":[" + one + "," + two + "]}",
+        "Exporting session: ses_1{\n\"info\":" + info + ",\n\"messages\":[\n" + one + ",\n" + two +
+            "\n]\n}\n",
+        "{\n\"info\": " + info +
+            ",\n\"messages\": [\n{\n\"info\": {\n\"id\": \"msg_1\",\n\"sessionID\": "
+            "\"ses_1\",\n\"role\": \"user\",\n\"time\": {\n\"created\": "
+            "1796071385001\n}\n},\n\"parts\": [\n{\n\"id\": \"prt_1\",\n\"sessionID\": "
+            "\"ses_1\",\n\"messageID\": \"msg_1\",\n\"type\": \"text\",\n\"text\": "
+            "\"a\"\n}\n]\n},\n" +
+            two + "\n]\n}\n"}) {
+    INFO(bytes);
+    TempStore store;
+
+    const auto counts = store.ingest(bytes);
+
+    CHECK(counts.malformed == 0);
+    REQUIRE(store.session_ids() == std::vector<std::string>{"ses_1"});
+    CHECK(store.facts("ses_1").messages.size() == 2);
+    CHECK(store.facts("ses_1").messages.at("msg_1").parts.size() == 1);
+  }
+}
+
+TEST_CASE("objects glued to each other on one line are each a record", "[ingest]") {
+  TempStore store;
+
+  store.ingest(text_line("ses_1", "prt_1", "a }{ in a text") + text_line("ses_1", "prt_2", "b") +
+               "\n");
+
+  CHECK(store.facts("ses_1").messages.at("msg_1").parts.size() == 2);
+  CHECK(store.raw_events().size() == 2);
+}
+
+TEST_CASE("a host and a run told later are as good as told at first", "[ingest][order]") {
+  const std::string bytes = read_file(data_path("captures/1.18.33/run/tool-bash.ndjson"));
+  auto told = test_options();
+  told.host = "ci-7";
+  told.run = "run-1";
+  TempStore first;
+  first.ingest_with(bytes, told);
+  TempStore later;
+  later.ingest(bytes);
+  later.ingest_with(bytes, told);
+  later.ingest_with(bytes, told);
+
+  const auto session = first.session_ids().front();
+  CHECK(later.facts(session).session.host == "ci-7");
+  CHECK(dump_facts(later.facts(session)) == dump_facts(first.facts(session)));
+  CHECK(later.raw_events().size() == first.raw_events().size() + 1);
+}
+
+TEST_CASE("a tool's output that quotes a sanitised export is no sanitised export",
+          "[ingest][order]") {
+  const auto running =
+      R"({"id":"evt_22e26ca2a001QgmAC7a1idbZFx","type":"message.part.updated","properties":{"sessionID":"ses_1","part":{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","tool":"bash","callID":"c","state":{"status":"running","input":{},"time":{"start":1796070623780}}},"time":1796070623780}})"
+      "\n";
+  const auto exported =
+      R"({"info":{"id":"ses_1","time":{"created":1796070623000,"updated":1796070629000}},"messages":[{"info":{"id":"msg_1","sessionID":"ses_1","role":"assistant","time":{"created":1796070623500}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{},"output":"{\"text\":\"[redacted:text:prt_1]\"}","title":"","metadata":{},"time":{"start":1796070623780,"end":1796070625000}}}]}]})"
+      "\n";
+  TempStore store;
+
+  store.ingest(running);
+  store.ingest(exported);
+
+  CHECK(store.facts("ses_1").messages.at("msg_1").parts.at("prt_1").status ==
+        fb::ToolStatus::Completed);
 }
 
 TEST_CASE("one message alone, as its endpoint answers it, joins its session", "[ingest]") {

@@ -104,6 +104,45 @@ TEST_CASE("a tool of a killed run is running until the session goes on, then orp
   }
 }
 
+TEST_CASE("a prompt that waits in the queue does not end a tool that runs", "[query][tools]") {
+  TempStore store;
+  std::string bytes =
+      R"({"id":"evt_22e26ca2a001QgmAC7a1idbZFx","type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"msg_1","sessionID":"ses_1","role":"assistant","parentID":"msg_0","time":{"created":1796070623780}}}})"
+      "\n";
+  bytes +=
+      R"({"id":"evt_22e26ca2a002QgmAC7a1idbZFx","type":"message.part.updated","properties":{"sessionID":"ses_1","part":{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","tool":"bash","callID":"c","state":{"status":"running","input":{},"time":{"start":1796070623790}}},"time":1796070623790}})"
+      "\n";
+  bytes +=
+      R"({"id":"evt_22e26d22c001QgmAC7a1idbZFx","type":"message.updated","properties":{"sessionID":"ses_1","info":{"id":"msg_2","sessionID":"ses_1","role":"user","time":{"created":1796070625836}}}})"
+      "\n";
+
+  store.ingest(bytes);
+
+  CHECK(outcomes(store) == Counts{{"running", 1}});
+}
+
+TEST_CASE("every capture's tool calls end as OpenCode's own words say", "[query][tools]") {
+  const std::map<std::string, Counts> expected = {
+      {"run/denied-bash.ndjson", {{"withheld", 1}}},
+      {"run/denied-bash-then-write.ndjson", {{"withheld", 1}, {"completed", 1}}},
+      {"run/denied-mutating-set.ndjson", {{"withheld", 4}}},
+      {"run/denied-then-spins.ndjson", {{"withheld", 26}}},
+      {"run/denied-pattern.ndjson", {{"refused", 1}, {"completed", 1}}},
+      {"run/ask-auto-rejected.ndjson", {{"refused", 1}}},
+      {"run/external-directory.ndjson", {{"refused", 1}}},
+      {"run/tool-error-unknown-tool.ndjson", {{"withheld", 1}}},
+      {"run/tool-error-bad-arguments.ndjson", {{"failed", 1}}},
+      {"run/tool-error-read-missing.ndjson", {{"failed", 1}}},
+      {"serve/permission-reject/event.sse", {{"refused", 1}}},
+      {"serve/question-reject/event.sse", {{"refused", 1}}},
+      {"serve/abort-tool/event.sse", {{"aborted", 1}}},
+  };
+  for (const auto& [name, counts] : expected) {
+    INFO(name);
+    CHECK(outcomes_of(data_path("captures/1.18.33/" + name)) == counts);
+  }
+}
+
 TEST_CASE("asking for completed calls lists none that did not run to their end", "[query][tools]") {
   TempStore store;
   for (const auto& file : captures("run", ".ndjson"))
@@ -129,7 +168,7 @@ TEST_CASE("permissions join request and reply", "[query][permissions]") {
   REQUIRE(lines.size() == 3);
   for (const auto& line : lines) {
     CHECK((line.ask.permission == "bash" || line.ask.permission == "edit"));
-    CHECK(line.reply == "once");
+    CHECK(line.ask.reply == "once");
     CHECK_FALSE(line.ask.patterns.empty());
     CHECK_FALSE(line.ask.call.empty());
     CHECK(*line.ask.replied_ms >= *line.ask.asked_ms);
@@ -144,7 +183,7 @@ TEST_CASE("questions join their answers", "[query][permissions]") {
 
   REQUIRE(lines.size() == 1);
   CHECK(lines.front().ask.permission == "question");
-  CHECK(lines.front().reply == "answered");
+  CHECK(lines.front().ask.reply == "answered");
   CHECK_FALSE(lines.front().ask.answers.empty());
 }
 

@@ -59,8 +59,11 @@ TEST_CASE("an export's visible steps, tokens and cost are OpenCode's own", "[que
     CHECK(usage.visible_cache_write == expected.sum.cache_write);
     CHECK(usage.visible_cost_nanos == expected.sum.cost_nanos);
     if (expected.info_cost_nanos) CHECK(usage.visible_cost_nanos == *expected.info_cost_nanos);
-    if (expected.info_tokens)
-      CHECK(usage.visible_input + usage.visible_output == *expected.info_tokens);
+    if (expected.info_tokens) {
+      CHECK(usage.visible_input + usage.visible_output + usage.visible_reasoning +
+                usage.visible_cache_read + usage.visible_cache_write ==
+            *expected.info_tokens);
+    }
     CHECK(usage.removed_steps == 0);
     CHECK(usage.copied_steps == 0);
     CHECK_FALSE(has_gap(store.facts(expected.session), GapKind::UsageDisagrees, "session"));

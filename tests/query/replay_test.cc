@@ -121,6 +121,55 @@ TEST_CASE("a tool that was interrupted comes with its warning, a reverted turn n
   }));
 }
 
+TEST_CASE("one long turn keeps its prompt and its end", "[query][replay]") {
+  Transcript transcript;
+  transcript.session = "ses_1";
+  transcript.items.push_back(said("msg_u", "user", "do it all"));
+  for (int i = 0; i < 120; ++i) {
+    auto item = said("msg_a" + std::to_string(i), "assistant", std::string(3000, 'o'));
+    item.kind = "tool";
+    item.tool = "bash";
+    item.input = R"({"command":"make"})";
+    item.outcome = ToolOutcome::Completed;
+    transcript.items.push_back(item);
+  }
+  transcript.items.push_back(said("msg_end", "assistant", "all of it is done"));
+  for (const std::uint64_t budget : {1000U, 2000U, 8000U, 12'000U, 32'000U}) {
+    INFO("budget " << budget);
+
+    const auto replay = render_replay(transcript, {.budget_tokens = budget, .reasoning = false});
+
+    CHECK(replay.estimated_tokens <= budget);
+    CHECK(replay.text.find("do it all") != std::string::npos);
+    CHECK(replay.text.find("all of it is done") != std::string::npos);
+    CHECK(replay.left_out.size() > 0);
+  }
+}
+
+TEST_CASE("a prompt given beside one run stays when another source shows another turn's",
+          "[query][transcript]") {
+  TempStore store;
+  auto options = test_options();
+  options.run = "r2";
+  options.prompt = "SECOND";
+  const std::string first = read_file(data_path("captures/1.18.33/run/resume-1-first.ndjson"));
+  store.ingest(first);
+  const auto session = store.session_ids().front();
+  store.ingest(
+      R"([{"info":{"id":"msg_known","sessionID":")" + session +
+      R"(","role":"user","time":{"created":1796000000000}},"parts":[{"id":"prt_known","sessionID":")" +
+      session + R"(","messageID":"msg_known","type":"text","text":"FIRST"}]}])");
+  store.ingest_with(read_file(data_path("captures/1.18.33/run/resume-2-by-id.ndjson")), options);
+
+  const auto transcript = transcript_of(store, session);
+
+  std::string prompts;
+  for (const auto& item : transcript.items) {
+    if (item.kind == "text" && item.role == "user") prompts += item.text + " ";
+  }
+  CHECK(prompts == "FIRST SECOND ");
+}
+
 TEST_CASE("after a compaction the summary stands for what came before", "[query][replay]") {
   TempStore store;
   store.ingest_file(data_path("captures/1.18.33/serve/compact-manual/event.sse"));

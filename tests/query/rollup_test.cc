@@ -7,6 +7,8 @@
 #include <date/tz.h>
 #include <fmt/format.h>
 
+#include "engine/facts/step.h"
+
 #include "query/views/session_view.h"
 #include "query/views/usage_view.h"
 
@@ -134,6 +136,44 @@ TEST_CASE("usage by any key, bound and zone equals an independent fold",
     const auto answer = value(usage(reader, by, filter, value(Zone::find(zone)), nullptr, ""));
 
     CHECK((sums_of(answer, !by.empty()) == expected_sums(history.steps, by, filter, zone)));
+  }
+}
+
+TEST_CASE("groups of every key add up to the total, visible and removed steps too",
+          "[query][usage]") {
+  TempStore store;
+  store.ingest(corpus_file("events.sse"));
+  store.ingest_file(data_path("captures/1.18.33/serve/revert/event.sse"));
+  store.ingest_file(data_path("captures/1.18.33/run/tool-parallel.ndjson"));
+  const StoreReader reader = store.reader();
+  const auto zone = value(Zone::find("UTC"));
+  const auto total = value(usage(reader, {}, {}, zone, nullptr, "")).total.usage;
+  REQUIRE(total.removed_steps == 5);
+  REQUIRE(total.copied_steps == 20);
+
+  for (const auto key : {UsageKey::Session,
+                         UsageKey::Project,
+                         UsageKey::Host,
+                         UsageKey::Root,
+                         UsageKey::Tool,
+                         UsageKey::Model,
+                         UsageKey::Day}) {
+    INFO(usage_key_name(key));
+    fb::UsageRowT sum;
+    const auto answer = value(usage(reader, {key}, {}, zone, nullptr, ""));
+    for (const auto& group : answer.groups)
+      add_usage(sum, group.usage);
+    CHECK(sum == total);
+    CHECK(answer.total.usage == total);
+  }
+  // Roots hold what their children spent.
+  const auto sessions = value(reader.sessions());
+  const auto roots = value(usage(reader, {UsageKey::Root}, {}, zone, nullptr, ""));
+  for (const auto& group : roots.groups) {
+    fb::UsageRowT tree;
+    for (const auto* member : tree_of(sessions, group.keys.front()))
+      add_usage(tree, *member->totals.usage);
+    CHECK(group.usage.cost_nanos == tree.cost_nanos);
   }
 }
 

@@ -110,7 +110,9 @@ ExportOracle read_export(const std::string& bytes) {
   dom::element field;
   if (!info["cost"].get(field)) result.info_cost_nanos = nanos(info, "cost");
   if (!info["tokens"].get(field))
-    result.info_tokens = number(info, "/tokens/input") + number(info, "/tokens/output");
+    result.info_tokens = number(info, "/tokens/input") + number(info, "/tokens/output") +
+                         number(info, "/tokens/reasoning") + number(info, "/tokens/cache/read") +
+                         number(info, "/tokens/cache/write");
   const dom::array messages = root["messages"].get_array().value();
   for (const dom::element message : messages)
     read_message(message, result);
@@ -158,6 +160,9 @@ std::string content_of(fb::SessionRowT row) {
   content.opencode_version = row.opencode_version;
   content.agent = row.agent;
   content.model = row.model;
+  content.path = row.path;
+  content.provider = row.provider;
+  content.archived_ms = row.archived_ms;
   content.created_ms = row.created_ms;
   content.revert_message = row.revert_message;
   return clean(std::move(content));

@@ -28,7 +28,7 @@ struct ExportOracle {
   std::int64_t created = 0;
   UsageSumOracle sum;                           // over step-finish parts
   std::optional<std::int64_t> info_cost_nanos;  // of the session's info
-  std::optional<std::int64_t> info_tokens;      // input + output of the session's info
+  std::optional<std::int64_t> info_tokens;      // all tokens of the session's info
   std::vector<std::string> messages;            // ids in file order
   std::vector<std::string> parts;
   std::vector<StepOracle> steps;  // one a message that has step-finish parts

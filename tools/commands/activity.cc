@@ -55,10 +55,9 @@ std::string permission_json(const PermissionLine& line) {
       .known_text("permission", ask.permission)
       .texts("patterns", ask.patterns)
       .texts("always", ask.always)
-      .known_text("reply", line.reply);
+      .known_text("reply", ask.reply);
   if (!ask.answers.empty()) json.texts("answers", ask.answers);
-  return json.known_text("by", line.by)
-      .time("asked", maybe(ask.asked_ms))
+  return json.time("asked", maybe(ask.asked_ms))
       .time("replied", maybe(ask.replied_ms))
       .known_text("message", ask.message)
       .known_text("call", ask.call)
@@ -75,6 +74,9 @@ std::string joined(const std::vector<std::string>& texts) {
 }  // namespace
 
 Result<ExitCode> run_tools(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(check_choice("outcome",
+                           arguments.value("outcome"),
+                           "completed failed withheld refused aborted orphaned running unknown"));
   RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;
@@ -147,7 +149,7 @@ Result<ExitCode> run_permissions(const Arguments& arguments, Context& context) {
     } else {
       table.add({line.ask.asked_ms ? short_time(*line.ask.asked_ms) : "",
                  line.ask.permission,
-                 line.reply,
+                 line.ask.reply,
                  line.session,
                  joined(line.ask.patterns)});
     }

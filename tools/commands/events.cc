@@ -1,5 +1,10 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,6 +15,8 @@
 
 #include "engine/integrity/hash_chain.h"
 #include "engine/storage/keys.h"
+
+#include "query/views/session_view.h"
 
 #include "tools/context.h"
 #include "tools/output/base64.h"
@@ -24,8 +31,13 @@ struct EventFilter {
   std::string type;
   std::string source;
   std::size_t limit = std::numeric_limits<std::size_t>::max();
+  Filter common;
+  std::optional<std::set<std::uint64_t>> sessions;  // where the filter is about sessions: which
 
   bool operator()(const StoredEvent& event) const {
+    if (sessions && !sessions->contains(event.session.value)) return false;
+    if (!common.host.empty() && event.header.host != common.host) return false;
+    if (!common.at(maybe(event.header.time_ms))) return false;
     if (after && event.position() <= *after) return false;
     if (!type.empty() && event.header.wire_type != type) return false;
     return source.empty() || source == shape_name(event.shape());
@@ -67,6 +79,8 @@ class EventPrinter {
     return ok();
   }
   void finish(bool color) const { table_.print(color); }
+  // How many events were printed, for --limit.
+  std::size_t& printed() { return printed_; }
 
  private:
   static std::string format_time_of(const StoredEvent& event) {
@@ -96,6 +110,7 @@ class EventPrinter {
   bool json_;
   bool raw_;
   bool embed_;
+  std::size_t printed_ = 0;
   Table table_{{"CURSOR", "SESSION", "SOURCE", "TYPE", "TIME", "BYTES"}};
 };
 
@@ -103,7 +118,7 @@ Result<void> print_session(const ReadView& view,
                            SessionNumber number,
                            const EventFilter& filter,
                            EventPrinter& printer) {
-  std::size_t printed = 0;
+  std::size_t& printed = printer.printed();
   return each_event(view, number, [&](StoredEvent&& event) -> Result<void> {
     if (!filter(event) || printed >= filter.limit) return ok();
     ++printed;
@@ -113,7 +128,7 @@ Result<void> print_session(const ReadView& view,
 
 // All streams in the order the store recorded them.
 Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPrinter& printer) {
-  std::size_t printed = 0;
+  std::size_t& printed = printer.printed();
   const LogPosition first{filter.after ? filter.after->value + 1 : 1};
   RowCursor rows =
       view.scan(Family::Index, keys::position(first), keys::after_prefix(keys::position_prefix()));
@@ -130,21 +145,55 @@ Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPri
   return rows.finish();
 }
 
+std::string source_names() {
+  std::string names;
+  for (int shape = 0; shape <= static_cast<int>(Shape::Note); ++shape) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", shape_name(static_cast<Shape>(shape)));
+  }
+  return names;
+}
+
+bool is_source(const std::string& name) {
+  for (int shape = 0; shape <= static_cast<int>(Shape::Note); ++shape) {
+    if (shape_name(static_cast<Shape>(shape)) == name) return true;
+  }
+  return false;
+}
+
+// The sessions a filter by directory, project, model, agent or tree leaves; nothing where it is
+// none.
+Result<void> narrow_sessions(const StoreReader& reader,
+                             const Context& context,
+                             EventFilter& filter) {
+  Filter about = filter.common;
+  about.host.clear();
+  about.since_ms = about.until_ms = std::nullopt;
+  about.limit = std::numeric_limits<std::size_t>::max();
+  if (about.directory.empty() && about.project.empty() && about.model.empty() &&
+      about.agent.empty() && !about.tree)
+    return ok();
+  RESPOOL_TRY(const auto lines, list_sessions(reader, about, {context.here(), context.host()}));
+  filter.sessions.emplace();
+  for (const auto& line : lines)
+    filter.sessions->insert(line.entry.number.value);
+  return ok();
+}
+
 // Prints what the store holds now and returns how far that went.
-Result<LogPosition> print_once(const Arguments& arguments,
-                               Context& context,
-                               const EventFilter& filter) {
+Result<LogPosition> print_once(const Arguments& arguments, Context& context, EventFilter& filter) {
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return filter.after.value_or(LogPosition{});
   const StoreReader reader(*store);
+  RESPOOL_TRY(narrow_sessions(reader, context, filter));
   EventPrinter printer(reader.view(), context.json(), arguments.has("raw"), arguments.has("embed"));
-  if (arguments.has("SESSION")) {
+  if (arguments.has("SESSION") && !filter.common.tree) {
     RESPOOL_TRY(const auto entry, reader.find(arguments.value("SESSION"), context.here()));
     RESPOOL_TRY(print_session(reader.view(), entry.number, filter, printer));
   } else {
     RESPOOL_TRY(print_all(reader.view(), filter, printer));
   }
   printer.finish(context.color());
+  filter.limit -= std::min(filter.limit, printer.printed());
   return last_position(reader.view());
 }
 
@@ -162,7 +211,13 @@ Result<ExitCode> run_events(const Arguments& arguments, Context& context) {
   }
   filter.type = arguments.value("type");
   filter.source = arguments.value("source");
-  RESPOOL_TRY(filter.limit, number_flag(arguments, "limit", filter.limit));
+  if (!filter.source.empty() && !is_source(filter.source)) {
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("no source is called \"{}\"", filter.source),
+                 source_names());
+  }
+  RESPOOL_TRY(filter.common, context.filter(arguments, arguments.value("SESSION")));
+  filter.limit = filter.common.limit;
   if (!arguments.has("follow")) {
     RESPOOL_TRY(print_once(arguments, context, filter));
     return ExitCode::Done;
@@ -171,6 +226,7 @@ Result<ExitCode> run_events(const Arguments& arguments, Context& context) {
   while (!stop_requested()) {
     RESPOOL_TRY(filter.after, print_once(arguments, context, filter));
     std::fflush(stdout);
+    if (filter.limit == 0) return ExitCode::Done;
     constexpr std::chrono::milliseconds kPause{500};
     std::this_thread::sleep_for(kPause);
   }

@@ -140,8 +140,10 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   for (const auto& path : arguments.values("PATH")) {
     const auto result = ingest_path(ingester, path);
     if (!result) {
-      // One bad path does not keep the others out.
-      if (result.error().code() == ErrorCode::Corruption) return result.error();
+      // One path that cannot be opened does not keep the others out; a store that fails does.
+      if (result.error().code() != ErrorCode::NotFound &&
+          result.error().code() != ErrorCode::InvalidArgument)
+        return result.error();
       context.print_error(result.error());
       failed = true;
     }

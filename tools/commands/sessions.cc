@@ -50,6 +50,7 @@ std::string session_json(const SessionLine& line) {
 }  // namespace
 
 Result<ExitCode> run_sessions(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(check_choice("state", arguments.value("state"), "alive moved gone dead unknown"));
   RESPOOL_TRY(auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return ExitCode::Done;

@@ -101,12 +101,15 @@ std::string replay_json(const Replay& replay, const std::string& at) {
 }  // namespace
 
 Result<ExitCode> run_show(const Arguments& arguments, Context& context) {
+  RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("SESSION")));
   RESPOOL_TRY(const auto store, context.open_for_reading());
   if (!store) return no_store(context);
   const StoreReader reader(*store);
   RESPOOL_TRY(const auto where, target(arguments, context, reader));
   RESPOOL_TRY(const auto transcript, read_transcript(reader, where.entry.number, where.point));
+  std::size_t shown = 0;
   for (const auto& item : transcript.items) {
+    if (!filter.at(item.time_ms) || shown++ >= filter.limit) continue;
     if (context.json()) {
       fmt::print("{}\n", item_json(item));
     } else {
@@ -137,6 +140,14 @@ Result<ExitCode> run_replay(const Arguments& arguments, Context& context) {
                  fmt::format("a budget of {} tokens cannot hold even the frame of a replay",
                              options.budget_tokens),
                  fmt::format("--budget {}", replay.estimated_tokens));
+  }
+  if (replay.kept.empty() && !transcript.items.empty()) {
+    context.print_error(Error(ErrorCode::InvalidArgument,
+                              fmt::format("a budget of {} tokens holds no turn of session {}",
+                                          options.budget_tokens,
+                                          replay.session),
+                              "give a larger --budget"));
+    return ExitCode::No;
   }
   if (format == "json") {
     fmt::print("{}\n", replay_json(replay, arguments.value("at", arguments.value("before"))));

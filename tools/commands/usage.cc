@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ Result<std::vector<UsageKey>> parse_keys(const std::string& text) {
           fmt::format("usage cannot be grouped by \"{}\"", name),
           "session, day, week, month, model, provider, agent, project, host, root or tool");
     }
-    keys.push_back(*key);
+    if (std::find(keys.begin(), keys.end(), *key) == keys.end()) keys.push_back(*key);
   }
   return keys;
 }
@@ -87,7 +88,10 @@ Result<ExitCode> run_usage(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(const auto filter, context.filter(arguments, arguments.value("session")));
   RESPOOL_TRY(const auto zone, context.zone(arguments));
   RESPOOL_TRY(const auto store, context.open_for_reading());
-  if (!store) return ExitCode::Done;
+  if (!store) {
+    if (context.json()) fmt::print("{}\n", group_json("total", {}, by));
+    return ExitCode::Done;
+  }
   const StoreReader reader(*store);
   RESPOOL_TRY(const auto answer,
               usage(reader, by, filter, zone, prices ? &*prices : nullptr, context.here()));

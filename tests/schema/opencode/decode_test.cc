@@ -113,8 +113,22 @@ TEST_CASE("numbers may come as floats, times as ISO text", "[schema][opencode]")
   CHECK(*row.completed_ms == 1796070623781);
   CHECK(row.tokens.input() == 5);
   CHECK(row.tokens.output() == 100);
-  CHECK_FALSE(row.cost_nanos.has_value());
-  CHECK((record.problems & kUnknownVariant) != 0);
+  CHECK(row.cost_nanos == 100'000'000);
+  CHECK(record.problems == kNoProblem);
+}
+
+TEST_CASE("of two equal keys the last object counts whole", "[schema][opencode]") {
+  const auto record = decode_record(run_line(
+      R"({"id":"prt_1","messageID":"m","sessionID":"ses_1","type":"text","text":"x","tokens":{"input":1,"output":2},"tokens":{"input":3},"files":["a"],"files":["b"],"state":{"metadata":{"exit":3},"time":{"start":5,"end":6}},"state":{"status":"running","time":{"start":9}}})"));
+  const auto& part = part_of(record);
+
+  CHECK(part.tokens.input() == 3);
+  CHECK(part.tokens.output() == 0);
+  REQUIRE(part.files.size() == 1);
+  CHECK(part.files.front()->path == "b");
+  CHECK(part.exit_state == fb::ExitState::Absent);
+  CHECK(*part.start_ms == 9);
+  CHECK_FALSE(part.end_ms.has_value());
 }
 
 TEST_CASE("an error without a message keeps its name", "[schema][opencode]") {
