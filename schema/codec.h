@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schema/error.h"
 #include "schema/event_generated.h"
@@ -10,6 +12,11 @@
 #include "schema/store_generated.h"
 
 namespace respool {
+
+// The bytes of a FlatBuffers vector, borrowed.
+inline std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
+  return {reinterpret_cast<const char*>(vector.data()), vector.size()};
+}
 
 // Rows on disk are FlatBuffers. Their native structs (`fb::MessageRowT`, ...) are also the facts in
 // memory; equal rows encode to equal bytes.

@@ -1,12 +1,11 @@
 #include <filesystem>
 
-#include <stdlib.h>
-
 #include <benchmark/benchmark.h>
 #include <sqlite3.h>
 
 #include "engine/facts/fold.h"
 #include "engine/model/recorder.h"
+#include "engine/storage/scratch_directory.h"
 
 #include "ingest/ingester.h"
 
@@ -20,24 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kNow = 1'796'100'000'000;
-
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = (fs::temp_directory_path() / "respool-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TempDir() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string joined(const Corpus& corpus) {
   std::string bytes;
@@ -71,7 +52,7 @@ void BM_Ingest(benchmark::State& state, const char* name) {
   const std::string bytes = joined(corpus(name));
   double ratio = 0;
   for (auto _ : state) {
-    const TempDir dir;
+    const ScratchDirectory dir;
     auto store = open_store(dir.path());
     if (!store) return state.SkipWithError(store.error().message().c_str());
     if (const auto done = ingest_all(*store.value(), bytes); !done)
@@ -88,7 +69,7 @@ void BM_Ingest(benchmark::State& state, const char* name) {
 void BM_SqliteInsert(benchmark::State& state, const char* name) {
   const auto& events = corpus(name).events;
   for (auto _ : state) {
-    const TempDir dir;
+    const ScratchDirectory dir;
     sqlite3* db = nullptr;
     sqlite3_open((dir.path() / "events.db").c_str(), &db);
     sqlite3_exec(db,
@@ -138,7 +119,7 @@ void BM_Fold(benchmark::State& state, const char* name) {
 
 // Folding a store's whole log into a new generation of its model.
 void BM_Rebuild(benchmark::State& state, const char* name) {
-  const TempDir dir;
+  const ScratchDirectory dir;
   auto store = open_store(dir.path());
   if (!store) return state.SkipWithError(store.error().message().c_str());
   if (const auto done = ingest_all(*store.value(), joined(corpus(name))); !done)

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <filesystem>
-
-#include <stdlib.h>
 
 #include <benchmark/benchmark.h>
 
 #include "engine/model/recorder.h"
+#include "engine/storage/scratch_directory.h"
 
 #include "ingest/ingester.h"
 #include "query/replay/prefix.h"
@@ -18,22 +16,13 @@
 namespace respool::bench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::int64_t kNow = 1'796'100'000'000;
 
 // A closed store with the corpus in it, and a reader of it.
 class FilledStore {
  public:
   explicit FilledStore(const char* name) {
-    std::string pattern = (fs::temp_directory_path() / "respool-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
     if (const auto filled = fill(name); !filled) error_ = filled.error().message();
-  }
-  ~FilledStore() {
-    store_.reset();
-    std::error_code error;
-    fs::remove_all(path_, error);
   }
   FilledStore(const FilledStore&) = delete;
   FilledStore& operator=(const FilledStore&) = delete;
@@ -44,7 +33,7 @@ class FilledStore {
  private:
   Result<void> fill(const char* name) {
     const StoreOptions options{
-        .directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = kNow};
+        .directory = dir_.path() / "store", .host = "bench", .purpose = "bench", .now_ms = kNow};
     RESPOOL_TRY(store_, Store::open(options, Access::Write));
     std::string bytes;
     for (const auto& event : corpus(name).events)
@@ -60,7 +49,7 @@ class FilledStore {
     return ok();
   }
 
-  fs::path path_;
+  ScratchDirectory dir_;  // outlives the store in it
   std::unique_ptr<Store> store_;
   std::string error_;
 };

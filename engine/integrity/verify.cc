@@ -17,10 +17,6 @@
 namespace respool {
 namespace {
 
-std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
-  return {reinterpret_cast<const char*>(vector.data()), vector.size()};
-}
-
 std::string short_hex(std::string_view bytes) {
   return to_hex(bytes.substr(0, 6)) + "..";
 }

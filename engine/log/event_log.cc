@@ -16,10 +16,6 @@ constexpr std::size_t kSaltBytes = 16;
 constexpr std::size_t kDeliveryKeyBytes = 16;
 constexpr std::size_t kHeaderLengthBytes = 4;
 
-std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
-  return {reinterpret_cast<const char*>(vector.data()), vector.size()};
-}
-
 void assign(std::vector<std::uint8_t>& vector, std::string_view bytes) {
   vector.assign(bytes.begin(), bytes.end());
 }

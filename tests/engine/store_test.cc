@@ -1,6 +1,3 @@
-#include <csignal>
-#include <cstdlib>
-
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -12,6 +9,7 @@
 #include "engine/model/recorder.h"
 #include "engine/storage/keys.h"
 
+#include "tests/support/process.h"
 #include "tests/support/temp_store.h"
 
 namespace respool::test {
@@ -91,25 +89,11 @@ TEST_CASE("a store whose making is killed at any moment can be made by the next 
   for (int round = 0; round < 40; ++round) {
     INFO("killed after " << round * 400 << " microseconds");
     const TempDir dir;
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      ::setenv("HOME", dir.path().c_str(), 1);
-      const auto input = data_path("captures/1.18.33/run/text-simple.ndjson");
-      ::execl(RESPOOL_BINARY,
-              RESPOOL_BINARY,
-              "ingest",
-              "--quiet",
-              "--store",
-              (dir.path() / "store").c_str(),
-              input.c_str(),
-              nullptr);
-      ::_exit(127);
-    }
-    ::usleep(static_cast<useconds_t>(round * 400));
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ::waitpid(child, &status, 0);
+    run_respool_and_kill({"ingest",
+                          "--store",
+                          (dir.path() / "store").string(),
+                          data_path("captures/1.18.33/run/text-simple.ndjson").string()},
+                         static_cast<unsigned>(round) * 400);
 
     const auto again = value(Store::open(options(dir.path() / "store"), Access::Write));
     const auto recorder = value(Recorder::open(*again));
@@ -130,23 +114,11 @@ TEST_CASE("an ingest killed at any moment loses nothing it had, and the next one
   const auto expected = delivered_lines(corpus_file("events.sse"));
   const TempDir dir;
   for (int round = 0; round < 12; ++round) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      ::execl(RESPOOL_BINARY,
-              RESPOOL_BINARY,
-              "ingest",
-              "--quiet",
-              "--store",
-              (dir.path() / "store").c_str(),
-              (input.path() / "events.sse").c_str(),
-              nullptr);
-      ::_exit(127);
-    }
-    ::usleep(static_cast<useconds_t>(20'000 + round * 25'000));
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ::waitpid(child, &status, 0);
+    run_respool_and_kill({"ingest",
+                          "--store",
+                          (dir.path() / "store").string(),
+                          (input.path() / "events.sse").string()},
+                         20'000 + static_cast<unsigned>(round) * 25'000);
   }
   const auto store = value(Store::open(options(dir.path() / "store"), Access::Write));
   const auto recorder = value(Recorder::open(*store));

@@ -1,27 +1,13 @@
 #include "tests/support/files.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
-#include <stdlib.h>
-
 #include "bench/corpus/corpus.h"
 
 namespace respool::test {
-
-TempDir::TempDir() {
-  std::string pattern = (fs::temp_directory_path() / "respool-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = pattern;
-}
-
-TempDir::~TempDir() {
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -5,22 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/storage/scratch_directory.h"
+
 namespace respool::test {
 
 namespace fs = std::filesystem;
 
-// A folder of its own, gone with the object.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+using TempDir = ScratchDirectory;
 
 std::string read_file(const fs::path& path);
 void write_file(const fs::path& path, std::string_view bytes);

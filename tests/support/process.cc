@@ -1,5 +1,6 @@
 #include "tests/support/process.h"
 
+#include <csignal>
 #include <stdexcept>
 
 #include <fcntl.h>
@@ -59,6 +60,18 @@ ProcessResult run_respool(const std::vector<std::string>& arguments,
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;
+}
+
+void run_respool_and_kill(const std::vector<std::string>& arguments, unsigned after_microseconds) {
+  const TempDir dir;
+  write_file(dir.path() / "in", "");
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork");
+  if (child == 0) become_respool(arguments, {{"HOME", dir.path().string()}}, dir.path(), "");
+  ::usleep(after_microseconds);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid");
 }
 
 }  // namespace respool::test

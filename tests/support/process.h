@@ -20,4 +20,7 @@ ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::string& input = {},
                           const std::string& directory = {});
 
+// Starts it the same way and kills it after so many microseconds.
+void run_respool_and_kill(const std::vector<std::string>& arguments, unsigned after_microseconds);
+
 }  // namespace respool::test

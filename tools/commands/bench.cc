@@ -1,16 +1,15 @@
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <functional>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "engine/facts/fold.h"
 #include "engine/model/recorder.h"
+#include "engine/storage/scratch_directory.h"
 
 #include "ingest/ingester.h"
 #include "ingest/source/framer.h"
@@ -35,30 +34,18 @@ double cpu_seconds() {
 // A store in a temporary folder: the user's own is never touched.
 class ScratchStore {
  public:
-  ScratchStore() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "respool-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~ScratchStore() {
-    store_.reset();
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  ScratchStore(const ScratchStore&) = delete;
-  ScratchStore& operator=(const ScratchStore&) = delete;
-
   Result<Store*> open() {
-    RESPOOL_TRY(
-        store_,
-        Store::open(
-            {.directory = path_ / "store", .host = "bench", .purpose = "bench", .now_ms = now_ms()},
-            Access::Write));
+    RESPOOL_TRY(store_,
+                Store::open({.directory = dir_.path() / "store",
+                             .host = "bench",
+                             .purpose = "bench",
+                             .now_ms = now_ms()},
+                            Access::Write));
     return store_.get();
   }
 
  private:
-  std::filesystem::path path_;
+  ScratchDirectory dir_;  // outlives the store in it
   std::unique_ptr<Store> store_;
 };
 

@@ -44,10 +44,6 @@ struct EventFilter {
   }
 };
 
-std::string_view bytes_of(const std::vector<std::uint8_t>& vector) {
-  return {reinterpret_cast<const char*>(vector.data()), vector.size()};
-}
-
 std::string commitment_hex(const StoredEvent& event) {
   if (!event.header.commitment.empty()) return to_hex(bytes_of(event.header.commitment));
   return to_hex(as_bytes(commitment_of(bytes_of(event.header.salt), sha256(event.raw))));
