@@ -1,6 +1,7 @@
 #include "engine/storage/store.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -32,6 +33,18 @@ std::string model_family(std::uint32_t generation) {
 }  // namespace
 
 namespace {
+
+// True where a folder holds what no store does, so that it is somebody's and not a store to be.
+bool has_foreign_files(const fs::path& directory) {
+  constexpr auto kOwn = std::to_array<std::string_view>(
+      {"db", "format", "format.incomplete", "owner", "seal", "seal.incomplete", "seal.previous"});
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (std::find(kOwn.begin(), kOwn.end(), name) == kOwn.end()) return true;
+  }
+  return false;
+}
 
 // A store whose making was cut short lacks families: they are empty, and made now.
 void add_missing_families(std::vector<std::string>& names) {
@@ -77,8 +90,7 @@ Result<void> Store::prepare_directory() {
   }
   const bool is_new = fs::create_directories(options_.directory, error);
   if (!error && is_new) fs::permissions(options_.directory, fs::perms::owner_all, error);
-  if (!error && !is_new && !exists && !fs::exists(options_.directory / "format") &&
-      !fs::is_empty(options_.directory, error)) {
+  if (!error && !is_new && !exists && has_foreign_files(options_.directory)) {
     return Error(ErrorCode::InvalidArgument,
                  fmt::format("{} is a folder with other things in it, not a store",
                              options_.directory.string()),
@@ -97,10 +109,20 @@ Result<void> Store::prepare_directory() {
           options_.wait,
           fmt::format("process {} on {} ({})", ::getpid(), options_.host, options_.purpose)));
   RESPOOL_TRY(break_seal(options_.directory));
-  if (!fs::exists(options_.directory / "format", error)) {
-    std::ofstream(options_.directory / "format")
-        << "respool store format " << kFormatVersion << "\n";
-  }
+  return write_format_file();
+}
+
+// Under another name first: a process that dies in between leaves no half a file.
+Result<void> Store::write_format_file() const {
+  std::error_code error;
+  const auto path = options_.directory / "format";
+  if (fs::exists(path, error)) return ok();
+  const auto incomplete = options_.directory / "format.incomplete";
+  std::ofstream file(incomplete);
+  file << "respool store format " << kFormatVersion << "\n";
+  file.close();
+  if (file) fs::rename(incomplete, path, error);
+  if (!file || error) return Error(ErrorCode::Io, fmt::format("write {}", path.string()));
   return ok();
 }
 

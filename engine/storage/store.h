@@ -84,6 +84,7 @@ class Store {
   Store(StoreOptions options, Access access);
   Result<void> prepare_directory();
   Result<void> check_format_file() const;
+  Result<void> write_format_file() const;
   Result<void> open_database();
   Result<void> load_or_make_meta();
   Result<void> drop_other_models();
