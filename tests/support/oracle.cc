@@ -83,8 +83,9 @@ std::string with_ids(const std::string& ids, const std::string& data) {
 
 std::string column(sqlite3_stmt* statement, int index) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, index));
-  if (bytes == nullptr) return {};
-  return std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, index)));
+  const int size = sqlite3_column_bytes(statement, index);
+  if (bytes == nullptr || size <= 0) return {};
+  return {bytes, static_cast<std::size_t>(size)};
 }
 
 template <class Visit>
