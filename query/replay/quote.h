@@ -3,11 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace respool {
+#include "schema/opencode/plain_text.h"
 
-// Text with what could deceive a reader taken out: control characters but newline and tab, escape
-// sequences, bidirectional controls, zero-width characters. Bad UTF-8 becomes U+FFFD.
-std::string plain_text(std::string_view text);
+namespace respool {
 
 // plain_text on one line: newlines and tabs become spaces.
 std::string one_line(std::string_view text);

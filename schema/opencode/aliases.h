@@ -25,10 +25,17 @@ enum class Kind : std::uint8_t {
   QuestionRejected,
   Todos,
   CommandExecuted,
-  Prompt,   // respool's own: a prompt given beside a source that has none
-  Source,   // respool\'s own: the host and run of records that were known already
-  Passing,  // known, kept, and says nothing that a fact needs
-  Foreign,  // known to belong to OpenCode's second API, kept, not folded yet
+  Prompt,       // respool's own: a prompt given beside a source that has none
+  Source,       // respool's own: the host and run of records that were known already
+  RunStarted,   // respool's own: how a run began
+  RunStderr,    // a line of its standard error
+  RunEnded,     // how it ended
+  Lost,         // lines a recording could not keep
+  Binding,      // where a session can be resumed
+  SessionGone,  // OpenCode no longer has the session
+  OutputFile,   // a long output that OpenCode saved to a file
+  Passing,      // known, kept, and says nothing that a fact needs
+  Foreign,      // known to belong to OpenCode's second API, kept, not folded yet
 };
 
 // The kind of a wire type. A trailing ".1" (OpenCode's schema version) is ignored.

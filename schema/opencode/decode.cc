@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "schema/ids.h"
+#include "schema/opencode/decode_note.h"
+#include "schema/opencode/decode_row.h"
 #include "schema/opencode/gather.h"
 #include "schema/opencode/id_time.h"
 #include "schema/opencode/record.h"
@@ -116,6 +118,13 @@ void set_body(Record& record, Gathered& all) {
       return;
     case Kind::SessionIdle:
     case Kind::Compacted:
+    case Kind::RunStarted:
+    case Kind::RunStderr:
+    case Kind::RunEnded:
+    case Kind::Lost:
+    case Kind::Binding:
+    case Kind::SessionGone:
+    case Kind::OutputFile:
     case Kind::Passing:
     case Kind::Foreign:
     case Kind::Unknown:
@@ -211,6 +220,13 @@ Record decode_line(std::string_view raw) {
     return unreadable;
   }
   if (record.shape == Shape::RunLine && all->has_part) all->part.line_ms = record.time_ms;
+  if (record.shape == Shape::Note && decode_detail::is_note_kind(record.kind)) {
+    Notes notes;
+    if (json.load(raw)) {
+      if (const auto again = json.object()) decode_detail::read_note(*again, record, notes);
+    }
+    return record;
+  }
   set_body(record, *all);
   return record;
 }
@@ -298,7 +314,8 @@ Record decode_record(std::string_view raw) {
 Record decode_record(std::string_view raw, Shape shape, std::string_view session) {
   Record record;
   record.shape = shape;
-  if (shape == Shape::Malformed || raw.size() > kDecodeLimitBytes) {
+  const bool oversized = raw.size() > kDecodeLimitBytes && shape != Shape::OutputFile;
+  if (shape == Shape::Malformed || oversized) {
     record.problems = kMalformed;
     record.session = session;
     return record;
@@ -309,6 +326,12 @@ Record decode_record(std::string_view raw, Shape shape, std::string_view session
     record.session = session;
     return record;
   }
+  if (shape == Shape::OutputFile) {
+    record.kind = Kind::OutputFile;
+    record.session = session;
+    return record;
+  }
+  if (shape == Shape::DatabaseRow) return decode_detail::decode_database_row(reader(), raw);
   return is_state_shape(shape) ? decode_exported(raw, shape, session) : decode_line(raw);
 }
 

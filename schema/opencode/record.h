@@ -53,6 +53,28 @@ struct SourceBody {
   std::optional<std::int64_t> until_ms;  // of the last of them
 };
 
+// One end of a run: which one, the record's kind tells.
+struct RunBody {
+  fb::RunRowT row;
+};
+
+// A line of a run's standard error; a refused permission shows there and nowhere else.
+struct StderrBody {
+  std::string run;
+  std::optional<fb::AskRowT> refusal;
+};
+
+struct LostBody {
+  std::int64_t records = 0;
+  std::int64_t bytes = 0;
+};
+
+// Where a session can be resumed, or that it cannot any more.
+struct BindingBody {
+  fb::BindingRowT row;
+  bool has_git = false;
+};
+
 // Why a record, though kept, says less than it should. Several may hold.
 enum RecordProblem : unsigned {
   kNoProblem = 0,
@@ -86,7 +108,11 @@ struct Record {
                TodosBody,
                CommandBody,
                PromptBody,
-               SourceBody>
+               SourceBody,
+               RunBody,
+               StderrBody,
+               LostBody,
+               BindingBody>
       body;
 };
 
@@ -99,6 +125,13 @@ Record decode_record(std::string_view raw);
 // Decodes an object cut out of an export, or a stored record whose shape is known. `session` is
 // used where the object does not name one.
 Record decode_record(std::string_view raw, Shape shape, std::string_view session = {});
+
+// The first line of a recording. Nothing where `line` is no such object.
+struct RecordingHeaderFields {
+  std::string id, source, host, run, session, directory;
+  std::int64_t started_ms = 0;
+};
+std::optional<RecordingHeaderFields> decode_recording_header(std::string_view line);
 
 // The texts of one part, command, prompt or request, read again from the raw bytes it came in.
 struct Content {

@@ -32,6 +32,10 @@ std::string_view shape_name(Shape shape) {
       return "talk";
     case Shape::Note:
       return "note";
+    case Shape::DatabaseRow:
+      return "database";
+    case Shape::OutputFile:
+      return "output-file";
   }
   return "unknown";
 }

@@ -21,7 +21,11 @@ enum class Shape : std::uint8_t {
   ExportOther = 11,   // anything else an export holds
   Talk = 12,          // a line OpenCode prints for people, such as an export's banner
   Note = 13,          // respool's own: what the source lacked and the user supplied
+  DatabaseRow = 14,   // a row of an OpenCode database, but of table `event`
+  OutputFile = 15,    // a file OpenCode saved a long output to; the wire type is its path
 };
+
+inline constexpr Shape kLastShape = Shape::OutputFile;
 
 // The wire type of a malformed record whose document broke off there.
 inline constexpr std::string_view kTruncatedType = "truncated";
@@ -29,7 +33,7 @@ inline constexpr std::string_view kTruncatedType = "truncated";
 // The name `events` prints and `--source` takes, such as "run".
 std::string_view shape_name(Shape shape);
 
-// True for shapes that show a state at one moment, given by the file they came in.
+// True for objects of an export: a state at one moment, given by the file they came in.
 inline bool is_state_shape(Shape shape) {
   return shape == Shape::ExportSession || shape == Shape::ExportMessage ||
          shape == Shape::ExportPart;
