@@ -7,6 +7,7 @@
 #include "schema/digest.h"
 #include "schema/opencode/id_time.h"
 
+#include "engine/facts/fold_capture.h"
 #include "engine/facts/gap_kind.h"
 #include "engine/facts/join.h"
 
@@ -23,12 +24,9 @@ using fold_detail::keep_earliest;
 using fold_detail::keep_latest;
 using fold_detail::removal_bits;
 using fold_detail::source_bit;
+using fold_detail::touch;
 
 // ---------------------------------------------------------------- one kind of record each
-
-void touch(SessionFacts& facts, FactKind kind, std::string identity) {
-  facts.dirty.emplace(kind, std::move(identity));
-}
 
 void fold_session(SessionFacts& facts, const EventContext& event, const Record& record) {
   const auto* row = std::get_if<fb::SessionRowT>(&record.body);
@@ -343,7 +341,10 @@ EventContext context_of(const StoredEvent& event) {
 
 void fold(SessionFacts& facts, const EventContext& event, const Record& record) {
   note_problems(facts, event, record);
-  if (facts.name.kind != StreamKind::Session) return;
+  if (facts.name.kind != StreamKind::Session) {
+    if (record.kind == Kind::Lost) fold_detail::fold_lost(facts, event, record);
+    return;
+  }
   note_session(facts, event, record);
   if ((record.problems & kIdentityMismatch) != 0) return;
   note_sequence(facts, record);
@@ -377,6 +378,18 @@ void fold(SessionFacts& facts, const EventContext& event, const Record& record) 
       return fold_command(facts, event, record);
     case Kind::Prompt:
       return fold_prompt(facts, event, record);
+    case Kind::RunStarted:
+    case Kind::RunEnded:
+      return fold_detail::fold_run(facts, event, record);
+    case Kind::RunStderr:
+      return fold_detail::fold_stderr(facts, event, record);
+    case Kind::Lost:
+      return fold_detail::fold_lost(facts, event, record);
+    case Kind::Binding:
+    case Kind::SessionGone:
+      return fold_detail::fold_binding(facts, event, record);
+    case Kind::OutputFile:
+      return fold_detail::fold_output_file(facts, event);
     case Kind::Source:
     case Kind::Passing:
     case Kind::Foreign:

@@ -101,6 +101,8 @@ inline void keep_registers(const fb::SessionRowT& old, fb::SessionRowT& winner) 
   winner.todo_ref = old.todo_ref;
   winner.todos = old.todos;
   winner.todos_done = old.todos_done;
+  winner.gone_ms = old.gone_ms;
+  winner.bound_ms = old.bound_ms;
 }
 
 inline bool earlier(const fb::EventRef& a, const fb::EventRef& b) {
@@ -160,6 +162,10 @@ bool join_removal(Row& fact, std::uint64_t bits) {
   if (fact.removed_at != 0 && id_time_difference(bits, fact.removed_at) <= 0) return false;
   fact.removed_at = bits;
   return true;
+}
+
+inline void touch(SessionFacts& facts, FactKind kind, std::string identity) {
+  facts.dirty.emplace(kind, std::move(identity));
 }
 
 template <class Optional>

@@ -29,6 +29,8 @@ enum class FactKind : char {
   Run = 'r',
   Problem = 'x',
   Sequence = 'q',
+  Binding = 'b',
+  OutputFile = 'f',
 };
 
 // All facts of one session, in memory: what the fold writes and every question reads. The same
@@ -47,6 +49,8 @@ struct SessionFacts {
   std::map<std::string, fb::PromptRowT> prompts;
   std::map<std::string, fb::RunRowT> runs;
   std::map<std::string, fb::ProblemRowT> problems;
+  std::map<std::string, fb::BindingRowT> bindings;         // by host and directory
+  std::map<std::string, fb::OutputFileRowT> output_files;  // by path
   fb::SequenceRowT sequence;
 
   // What the last folds touched, for the model to write: (kind, identity). Whole-session changes

@@ -119,7 +119,7 @@ void tool_gaps(const SessionFacts& facts,
                         part->id,
                         fmt::format("{} never ended; it may have taken effect", part->tool)});
       }
-      if (!part->output_path.empty()) {
+      if (!part->output_path.empty() && !facts.output_files.contains(part->output_path)) {
         gaps.push_back({GapKind::OutputFileMissing,
                         part->id,
                         "the whole output was saved to a file that was not captured"});

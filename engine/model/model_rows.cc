@@ -50,6 +50,10 @@ Result<void> load_fact(SessionFacts& facts, const keys::FactKey& key, std::strin
       return put_row(facts.runs, key, value);
     case FactKind::Problem:
       return put_row(facts.problems, key, value);
+    case FactKind::Binding:
+      return put_row(facts.bindings, key, value);
+    case FactKind::OutputFile:
+      return put_row(facts.output_files, key, value);
     case FactKind::Sequence: {
       RESPOOL_TRY(facts.sequence, decode<fb::SequenceRowT>(value, place(key.session, key.kind)));
       return ok();
@@ -81,6 +85,10 @@ std::string encode_fact(const SessionFacts& facts, FactKind kind, const std::str
       return encode(facts.runs.at(identity));
     case FactKind::Problem:
       return encode(facts.problems.at(identity));
+    case FactKind::Binding:
+      return encode(facts.bindings.at(identity));
+    case FactKind::OutputFile:
+      return encode(facts.output_files.at(identity));
     case FactKind::Sequence:
       return encode(facts.sequence);
   }

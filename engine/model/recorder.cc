@@ -79,9 +79,17 @@ Result<void> Recorder::write_batch(bool settle) {
     settled_ = settle;
   }
   log_.stage_heads(unit_);
+  for (const auto& [key, value] : cursors_) {
+    if (value) {
+      unit_.put(Family::Index, key, *value);
+    } else {
+      unit_.erase(Family::Index, key);
+    }
+  }
   if (!unit_.empty()) {
     RESPOOL_TRY(store_->commit(unit_, Durability::Buffered));
   }
+  cursors_.clear();
   log_.committed();
   model_.committed();
   pending_ = 0;

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "schema/opencode/record.h"
 
@@ -24,6 +28,13 @@ class Recorder {
   Result<Appended> record(const Observation& observation, const Record& decoded);
   Result<std::uint32_t> add_recording(const fb::RecordingT& recording);
 
+  // Writes a row of the index together with the batch: how far a source was read. Call it after the
+  // records it speaks of, so that a cursor is never ahead of them.
+  void set_cursor(std::string key, std::string value) {
+    cursors_.insert_or_assign(std::move(key), std::move(value));
+  }
+  void erase_cursor(std::string key) { cursors_.insert_or_assign(std::move(key), std::nullopt); }
+
   // Writes the batch and settles every count.
   Result<void> commit();
   // Writes the batch and makes everything survive a power cut.
@@ -37,6 +48,7 @@ class Recorder {
   EventLog log_;
   ModelWriter model_;
   WriteUnit unit_;
+  std::map<std::string, std::optional<std::string>> cursors_;  // rows that wait; nothing: erased
   std::size_t pending_ = 0;
   bool settled_ = true;  // no session's counts wait
 };

@@ -16,6 +16,8 @@ constexpr char kHead = 'h';
 constexpr char kDelivery = 'd';
 constexpr char kPosition = 'p';
 constexpr char kRecording = 'r';
+constexpr char kSpoolCursor = 'c';
+constexpr char kDatabaseCursor = 'b';
 
 void put_u32(std::string& key, std::uint64_t number) {
   for (int shift = 24; shift >= 0; shift -= 8)
@@ -150,6 +152,22 @@ std::string recording(std::uint32_t number) {
   std::string key = recording_prefix();
   put_u32(key, number);
   return key;
+}
+
+std::string spool_cursor(std::string_view recording_id) {
+  return letter_and(kSpoolCursor, recording_id);
+}
+
+std::string spool_cursor_prefix() {
+  return letter(kSpoolCursor);
+}
+
+std::string database_cursor(std::string_view path) {
+  return letter_and(kDatabaseCursor, path);
+}
+
+std::string database_cursor_prefix() {
+  return letter(kDatabaseCursor);
 }
 
 std::string encode_number(std::uint64_t number) {

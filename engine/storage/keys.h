@@ -44,6 +44,10 @@ std::string position_prefix();
 std::string recording(std::uint32_t number);
 std::string recording_prefix();
 std::string stream_name_prefix(StreamKind kind);
+std::string spool_cursor(std::string_view recording_id);  // how far a recording was drained
+std::string spool_cursor_prefix();
+std::string database_cursor(std::string_view path);  // how far a database was read
+std::string database_cursor_prefix();
 
 std::string encode_number(std::uint64_t number);  // 8 bytes
 std::optional<std::uint64_t> decode_number(std::string_view bytes);

@@ -36,8 +36,14 @@ namespace {
 
 // True where a folder holds what no store does, so that it is somebody's and not a store to be.
 bool has_foreign_files(const fs::path& directory) {
-  constexpr auto kOwn = std::to_array<std::string_view>(
-      {"db", "format", "format.incomplete", "owner", "seal", "seal.incomplete", "seal.previous"});
+  constexpr auto kOwn = std::to_array<std::string_view>({"db",
+                                                         "format",
+                                                         "format.incomplete",
+                                                         "owner",
+                                                         "seal",
+                                                         "seal.incomplete",
+                                                         "seal.previous",
+                                                         "spool"});
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
