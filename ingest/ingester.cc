@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <system_error>
 
 #include <unistd.h>
@@ -35,6 +37,25 @@ std::string session_in_beginning(std::string_view raw) {
   return {};
 }
 
+// Fills `buffer` from the front; less than its size only at the end of a source that has no more,
+// but for sources that give what they have.
+Result<std::size_t> read_some(int file, const std::string& name, std::string& buffer) {
+  std::size_t done = 0;
+  while (done < buffer.size()) {
+    const ssize_t got = ::read(file, buffer.data() + done, buffer.size() - done);
+    // A signal may ask to stop, which whoever called looks at.
+    if (got < 0 && errno == EINTR) break;
+    if (got < 0) {
+      return Error(ErrorCode::Io,
+                   fmt::format("read {}: {}", name, std::generic_category().message(errno)));
+    }
+    done += static_cast<std::size_t>(got);
+    // The first bytes tell the kind of source and must all be there; later ones come as they come.
+    if (got == 0 || done >= kRecordingMark.size()) break;
+  }
+  return done;
+}
+
 }  // namespace
 
 Result<void> Ingester::start(const std::string& name) {
@@ -52,27 +73,53 @@ Result<void> Ingester::start(const std::string& name) {
 }
 
 Result<void> Ingester::read(int file, const std::string& name) {
+  std::string beginning(kRecordingMark.size(), '\0');
+  RESPOOL_TRY(const std::size_t got, read_some(file, name, beginning));
+  beginning.resize(got);
+  if (beginning == kRecordingMark) return read_recording_stream(file, name, beginning);
   RESPOOL_TRY(start(name));
   Framer framer([this](const Frame& frame) { return take(frame); });
+  counts_.bytes += beginning.size();
+  RESPOOL_TRY(framer.feed(beginning));
   std::string buffer(kReadBytes, '\0');
   while (true) {
     if (options_.stop != nullptr && options_.stop->load()) {
       counts_.interrupted = true;
       return recorder_->commit();
     }
-    const ssize_t got = ::read(file, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      return Error(ErrorCode::Io,
-                   fmt::format("read {}: {}", name, std::generic_category().message(errno)));
-    }
-    if (got == 0) break;
-    counts_.bytes += static_cast<std::uint64_t>(got);
-    RESPOOL_TRY(framer.feed({buffer.data(), static_cast<std::size_t>(got)}));
+    RESPOOL_TRY(const std::size_t size, read_some(file, name, buffer));
+    if (size == 0 && options_.stop != nullptr && options_.stop->load()) continue;
+    if (size == 0) break;
+    counts_.bytes += size;
+    RESPOOL_TRY(framer.feed({buffer.data(), size}));
     if (options_.progress) options_.progress(counts_.bytes);
   }
   RESPOOL_TRY(framer.finish());
   return end();
+}
+
+// A recording is read by offset; from a pipe it goes through a temporary file.
+Result<void> Ingester::read_recording_stream(int file,
+                                             const std::string& name,
+                                             std::string_view beginning) {
+  RecordingPlace place;
+  if (::lseek(file, 0, SEEK_CUR) >= 0) {
+    RESPOOL_TRY(read_recording(file, name, true, place));
+    return recorder_->commit();
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> copy(std::tmpfile(), &std::fclose);
+  std::string buffer(beginning);
+  while (copy && !buffer.empty()) {
+    if (std::fwrite(buffer.data(), 1, buffer.size(), copy.get()) != buffer.size()) break;
+    buffer.resize(kReadBytes);
+    RESPOOL_TRY(const std::size_t size, read_some(file, name, buffer));
+    buffer.resize(size);
+  }
+  if (!copy || !buffer.empty() || std::fflush(copy.get()) != 0)
+    return Error(
+        ErrorCode::Io, "no temporary file can be written", "set TMPDIR to a disk with space");
+  RESPOOL_TRY(read_recording(::fileno(copy.get()), name, true, place));
+  return recorder_->commit();
 }
 
 Result<void> Ingester::read_bytes(std::string_view bytes,
@@ -115,9 +162,9 @@ Result<void> Ingester::take(const Frame& frame) {
   observation.wire_type = frame.truncated      ? std::string(kTruncatedType)
                           : frame.name.empty() ? record.wire_type
                                                : frame.name;
-  observation.received_ms = options_.now_ms();
-  observation.host = options_.host;
-  observation.run = options_.run;
+  observation.received_ms = clock_ms_ != 0 ? clock_ms_ : options_.now_ms();
+  observation.host = header_ && options_.host.empty() ? header_->host : options_.host;
+  observation.run = header_ && options_.run.empty() ? header_->run : options_.run;
   observation.as_of_ms = frame.as_of_ms;
   observation.recording = recording_;
   observation.place = frame.place;
@@ -127,14 +174,19 @@ Result<void> Ingester::take(const Frame& frame) {
   std::string session = record.session;
   if (session.empty() && frame.raw.size() > kDecodeLimitBytes)
     session = session_in_beginning(frame.raw);
+  if (session.empty()) session = recording_session_;
   if (session.empty()) {
-    observation.stream = {StreamKind::Host, options_.host.empty() ? "unknown" : options_.host};
+    observation.stream = {StreamKind::Host,
+                          observation.host.empty() ? "unknown" : observation.host};
   } else {
     observation.stream = {StreamKind::Session, session};
     if (first_session_.empty()) first_session_ = session;
     if (!first_ms_) first_ms_ = observation.time_ms;
     counts_.sessions.insert(session);
   }
+  const auto* part = std::get_if<fb::PartRowT>(&record.body);
+  if (part != nullptr && !part->output_path.empty())
+    output_paths_.emplace(session, part->output_path);
   note_damage(frame, record);
   if (record.kind == Kind::Unknown && record.shape != Shape::Malformed) ++counts_.unknown;
   return append(observation, record);

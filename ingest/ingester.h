@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "engine/model/recorder.h"
+#include "engine/spool/recording_writer.h"
 
 #include "ingest/source/frame.h"
+#include "ingest/source/recording_source.h"
 
 namespace respool {
 
@@ -38,6 +40,14 @@ struct IngestCounts {
   bool interrupted = false;
 };
 
+// How far a recording was taken in, and what its later lines need to know of the earlier ones.
+struct RecordingPlace {
+  std::uint64_t offset = 0;   // of the first line not taken in
+  std::uint32_t number = 0;   // in the store, 0 before the first line
+  std::string session;        // of lines that name none, "" while not known
+  std::int64_t clock_ms = 0;  // the last time the recording told
+};
+
 // Takes sources of any textual shape into a store.
 //
 // Threads:   one at a time.
@@ -56,11 +66,32 @@ class Ingester {
                           const std::string& name,
                           std::size_t piece_bytes = std::string::npos);
 
+  // Takes in the lines of a recording from `place` on and moves `place` on. Lines that wait for
+  // their session, and a line without its end, stay where they are unless the recording `ended`.
+  // `moved` is called after each line, before the next.
+  Result<void> read_recording(int file,
+                              const std::string& name,
+                              bool ended,
+                              RecordingPlace& place,
+                              const std::function<void()>& moved = {});
+  // Begins a source whose records come one by one through take().
+  Result<void> start(const std::string& name);
+  Result<void> take(const Frame& frame);
+
+  // The files that parts taken since the last call say a long output was saved to, by session.
+  std::set<std::pair<std::string, std::string>> take_output_paths() {
+    return std::exchange(output_paths_, {});
+  }
+
   const IngestCounts& counts() const { return counts_; }
 
  private:
-  Result<void> start(const std::string& name);
-  Result<void> take(const Frame& frame);
+  Result<void> read_recording_stream(int file, const std::string& name, std::string_view beginning);
+  Result<bool> begin_recording(int file,
+                               const std::string& name,
+                               bool ended,
+                               RecordingPlace& place);
+  Result<bool> take_line(const RecordingLine& line, bool ended, RecordingPlace& place);
   Result<void> end();
   Result<void> append(Observation& observation, const Record& record);
   Result<void> note_sources();
@@ -78,6 +109,11 @@ class Ingester {
   // By session: the span of records that were known already, while host or run are new.
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> known_spans_;
   std::string first_session_;
+  std::set<std::pair<std::string, std::string>> output_paths_;
+  // While a recording is read: what its header says, and the time it told last.
+  std::optional<RecordingHeader> header_;
+  std::string recording_session_;
+  std::int64_t clock_ms_ = 0;
 };
 
 }  // namespace respool
