@@ -17,6 +17,8 @@ struct FlagSpec {
   std::string_view name;   // without dashes
   std::string_view value;  // what it takes, "" for a switch
   std::string_view help;
+  char letter = 0;    // its short form, 0 for none
+  bool many = false;  // may be given more than once
 };
 
 // What a command was called with.
@@ -45,7 +47,11 @@ struct CommandSpec {
   std::vector<FlagSpec> flags;
   bool filters = false;  // takes --since, --until, --tz, --host, ... too
   Result<ExitCode> (*run)(const Arguments&, Context&) = nullptr;
+  // What follows "--" is for another program and comes as Arguments::values(kPassedOn).
+  bool passes_on = false;
 };
+
+inline constexpr std::string_view kPassedOn = "--";
 
 const std::vector<CommandSpec>& all_commands();
 const std::vector<FlagSpec>& global_flags();
@@ -62,6 +68,12 @@ std::optional<std::string> completions(std::string_view shell);
 
 // The commands, one file each under commands/.
 Result<ExitCode> run_ingest(const Arguments&, Context&);
+Result<ExitCode> run_run(const Arguments&, Context&);
+Result<ExitCode> run_watch(const Arguments&, Context&);
+Result<ExitCode> run_sync(const Arguments&, Context&);
+
+Result<ExitCode> run_bindings(const Arguments&, Context&);
+
 Result<ExitCode> run_sessions(const Arguments&, Context&);
 Result<ExitCode> run_show(const Arguments&, Context&);
 Result<ExitCode> run_events(const Arguments&, Context&);

@@ -18,10 +18,19 @@ struct Parsed {
 };
 
 void add_flag(CLI::App& app, const FlagSpec& flag, Arguments& arguments) {
-  const std::string name = fmt::format("--{}", flag.name);
+  std::string name = fmt::format("--{}", flag.name);
   if (app.get_option_no_throw(name) != nullptr) return;
+  if (flag.letter != 0) name = fmt::format("-{},{}", flag.letter, name);
   if (flag.value.empty()) {
     app.add_flag_callback(name, [&arguments, flag] { arguments.set(flag.name, {}); });
+  } else if (flag.many) {
+    app.add_option_function<std::vector<std::string>>(
+           name,
+           [&arguments, flag](const std::vector<std::string>& values) {
+             arguments.set(flag.name, values);
+           })
+        ->expected(1)
+        ->take_all();
   } else {
     app.add_option_function<std::string>(
         name, [&arguments, flag](const std::string& value) { arguments.set(flag.name, {value}); });
@@ -129,6 +138,15 @@ std::optional<int> answer_at_once(const std::vector<std::string>& words) {
   return 0;
 }
 
+// The words before "--", where those after it are for another program.
+std::vector<std::string> own_words(const std::vector<std::string>& words, Arguments& arguments) {
+  const CommandSpec* command = find_command(first_command_word(words));
+  const auto split = std::find(words.begin(), words.end(), "--");
+  if (command == nullptr || !command->passes_on || split == words.end()) return words;
+  arguments.set(kPassedOn, {split + 1, words.end()});
+  return {words.begin(), split};
+}
+
 int run(const Parsed& parsed) {
   if (const auto wait = number_flag(parsed.arguments, "wait", 0); !wait)
     return fail(parsed.arguments, wait.error());
@@ -158,10 +176,13 @@ const std::vector<std::string>& Arguments::values(std::string_view name) const {
 }
 
 int run_command_line(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (const auto answered = answer_at_once(words)) return *answered;
+  const std::vector<std::string> all_words(argv + 1, argv + argc);
+  if (const auto answered =
+          answer_at_once({all_words.begin(), std::find(all_words.begin(), all_words.end(), "--")}))
+    return *answered;
 
   Parsed parsed;
+  const std::vector<std::string> words = own_words(all_words, parsed.arguments);
   CLI::App app;
   app.set_help_flag();
   app.require_subcommand(1);

@@ -1,4 +1,5 @@
 #include "tools/command.h"
+#include "tools/command_tables.h"
 
 namespace respool {
 
@@ -8,7 +9,7 @@ const std::vector<FlagSpec>& global_flags() {
       {"json", "", "one JSON object a line on stdout, errors as JSON on stderr"},
       {"quiet", "", "no progress, no remarks"},
       {"color", "auto|always|never", "colour on a terminal (NO_COLOR is honoured)"},
-      {"no-drain", "", "do not take in what waits in the spool (nothing does yet)"},
+      {"no-drain", "", "do not take in what waits in the spool"},
       {"wait", "SECONDS", "how long to wait for another writer of the store"},
       {"help", "", "this text"},
       {"version", "", "the version"},
@@ -33,19 +34,17 @@ const std::vector<FlagSpec>& filter_flags() {
 }
 
 const std::vector<CommandSpec>& all_commands() {
-  static const std::vector<CommandSpec> commands = {
-      {"Capture",
-       "ingest",
-       "PATH...",
-       "Read recordings of any shape into the store, verbatim",
-       {"respool ingest run.ndjson",
-        "opencode export ses_... | respool ingest -",
-        "respool ingest --host ci-7 events.sse export.json"},
-       {{"prompt-file", "FILE", "the prompt of the run, which run lines lack"},
-        {"host", "NAME", "the host it happened on, which the source lacks"},
-        {"run", "ID", "the run these lines belong to"}},
-       false,
-       run_ingest},
+  static const std::vector<CommandSpec> commands = [] {
+    std::vector<CommandSpec> all = capture_commands();
+    const auto others = other_commands();
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }();
+  return commands;
+}
+
+std::vector<CommandSpec> other_commands() {
+  return {
       {"Ask",
        "sessions",
        "[SESSION]",
@@ -122,6 +121,14 @@ const std::vector<CommandSpec>& all_commands() {
        true,
        run_permissions},
       {"Ask",
+       "bindings",
+       "[SESSION]",
+       "List where sessions can be resumed: host, directory, key, and whether they still can",
+       {"respool bindings", "respool bindings @last --json"},
+       {},
+       true,
+       run_bindings},
+      {"Ask",
        "lineage",
        "[SESSION]",
        "List which session came from which: children and forks",
@@ -196,7 +203,6 @@ const std::vector<CommandSpec>& all_commands() {
        run_completions},
       {"Keep", "man", "", "Print the manual page", {"respool man | man -l -"}, {}, false, run_man},
   };
-  return commands;
 }
 
 }  // namespace respool

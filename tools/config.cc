@@ -68,6 +68,13 @@ Config read_config() {
   if (parser.load(config_path().string()).get(root)) return config;
   config.store = text_field(root, "store");
   config.host = text_field(root, "host");
+  dom::array excluded;
+  if (!root["capture"]["exclude"].get(excluded)) {
+    for (const auto& directory : excluded) {
+      std::string_view text;
+      if (!directory.get(text)) config.capture_exclude.emplace_back(text);
+    }
+  }
   return config;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "schema/error.h"
 
@@ -10,8 +11,9 @@ namespace respool {
 
 // $XDG_CONFIG_HOME/respool/config.json. Flags and environment beat it.
 struct Config {
-  std::string store;  // "store": the store's folder
-  std::string host;   // "host": this machine's name
+  std::string store;                         // "store": the store's folder
+  std::string host;                          // "host": this machine's name
+  std::vector<std::string> capture_exclude;  // "capture": {"exclude": [...]}: directories
 };
 Config read_config();
 

@@ -1,5 +1,6 @@
 #include "tools/context.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -10,14 +11,21 @@
 
 #include <fmt/format.h>
 
+#include "schema/digest.h"
 #include "schema/opencode/json_text.h"
 
+#include "engine/storage/owner_file.h"
+
+#include "ingest/opencode/runtime.h"
+
 #include "tools/config.h"
+#include "tools/output/json_writer.h"
 
 namespace respool {
 namespace {
 
 std::atomic<bool> interrupted{false};
+unsigned file_mask = 022;
 
 // The first one asks to stop; the second one stops at once.
 void on_interrupt(int signal) {
@@ -41,6 +49,20 @@ std::filesystem::path data_home() {
   return std::filesystem::path(environment("HOME")) / ".local" / "share";
 }
 
+std::filesystem::path state_home() {
+  if (const auto home = environment("XDG_STATE_HOME"); !home.empty()) return home;
+  return std::filesystem::path(environment("HOME")) / ".local" / "state";
+}
+
+// Beside the store; where that disk is full, in the user's state folder, apart for each store.
+std::vector<std::filesystem::path> spool_folders_of(const std::filesystem::path& store) {
+  const auto state = state_home() / "respool";
+  if (store == data_home() / "respool") return {store / "spool", state / "spool"};
+  std::error_code error;
+  const auto whole = std::filesystem::weakly_canonical(store, error).string();
+  return {store / "spool", state / fmt::format("spool-{:016x}", content_hash(whole))};
+}
+
 std::string host_name(const Config& config) {
   if (const auto name = environment("RESPOOL_HOST"); !name.empty()) return name;
   if (!config.host.empty()) return config.host;
@@ -55,6 +77,7 @@ Context::Context(const Arguments& arguments)
   color_ = may_color(arguments.value("color", "auto"));
   const Config config = read_config();
   host_ = host_name(config);
+  excluded_ = config.capture_exclude;
   std::error_code error;
   here_ = std::filesystem::current_path(error).string();
   if (arguments.has("store")) {
@@ -65,11 +88,77 @@ Context::Context(const Arguments& arguments)
     store_directory_ =
         config.store.empty() ? data_home() / "respool" : std::filesystem::path(config.store);
   }
+  spool_folders_ = spool_folders_of(store_directory_);
+  const auto cache = environment("XDG_CACHE_HOME");
+  cache_folder_ = (cache.empty() ? std::filesystem::path(environment("HOME")) / ".cache"
+                                 : std::filesystem::path(cache)) /
+                  "respool";
+  drains_ = !arguments.has("no-drain");
   const auto seconds = number_flag(arguments, "wait", 0);  // run_command_line has refused a bad one
   if (seconds) wait_ = std::chrono::seconds(seconds.value());
 }
 
+bool Context::captures(const std::filesystem::path& directory) const {
+  if (environment("RESPOOL_CAPTURE") == "off") return false;
+  const std::string here = canonical_directory(directory) + "/";
+  return std::none_of(excluded_.begin(), excluded_.end(), [&](const std::string& excluded) {
+    return here.starts_with(canonical_directory(excluded) + "/");
+  });
+}
+
+Result<void> Context::refuse_network_store() const {
+  std::error_code error;
+  auto folder = std::filesystem::absolute(store_directory_, error);
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path())
+    folder = folder.parent_path();
+  return refuse_network_file_system(folder);
+}
+
+Result<DrainReport> Context::drain(Store& store, Recorder& recorder) {
+  if (!drains_) return DrainReport();
+  RESPOOL_TRY(
+      auto report,
+      drain_spool(store,
+                  recorder,
+                  {.folders = spool_folders_, .now_ms = now_ms, .stop = &stop_requested()}));
+  for (const auto& broken : report.broken)
+    remark(fmt::format("A recording cannot be read and stays where it is: {}", broken));
+  return report;
+}
+
+void Context::say_undrained(const std::string& why) {
+  const auto bytes = undrained_bytes(nullptr, spool_folders_);
+  const std::uint64_t waiting = bytes ? bytes.value() : 0;
+  JsonObject::set_undrained_bytes(waiting);
+  remark(fmt::format("{} bytes wait in the spool and are not in this answer: {}", waiting, why));
+}
+
+// Takes the lock only where something is new, and never waits for it longer than was asked.
+Result<void> Context::drain_waiting() {
+  if (!drains_ || list_spool(spool_folders_).empty()) return ok();
+  StoreOptions options{
+      .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
+  {
+    const auto store = Store::open(options, Access::Read);
+    if (!store && store.error().code() != ErrorCode::NotFound) return store.error();
+    std::optional<ReadView> view;
+    if (store) view.emplace(store.value()->view());
+    RESPOOL_TRY(const auto bytes, undrained_bytes(view ? &*view : nullptr, spool_folders_));
+    if (bytes == 0) return ok();
+  }
+  const auto drained = [&]() -> Result<void> {
+    RESPOOL_TRY(const auto store, open_for_writing("drain"));
+    RESPOOL_TRY(const auto recorder, Recorder::open(*store));
+    RESPOOL_TRY(drain(*store, *recorder));
+    return store->close();
+  }();
+  // What is in the store can be answered all the same.
+  if (!drained) say_undrained(drained.error().message());
+  return ok();
+}
+
 Result<std::unique_ptr<Store>> Context::open_for_reading() {
+  RESPOOL_TRY(drain_waiting());
   StoreOptions options{
       .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
   auto store = Store::open(options, Access::Read);
@@ -129,6 +218,14 @@ void Context::print_error(const Error& error) const {
   }
   fmt::print(stderr, "respool: {}\n", error.message());
   if (!error.next().empty()) fmt::print(stderr, "  next: {}\n", error.next());
+}
+
+void remember_file_mask(unsigned mask) {
+  file_mask = mask;
+}
+
+unsigned user_file_mask() {
+  return file_mask;
 }
 
 std::int64_t now_ms() {

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/storage/store.h"
 
+#include "ingest/drain.h"
 #include "query/views/filter.h"
 #include "query/zone.h"
 
@@ -28,11 +31,16 @@ class Context {
   const std::string& host() const { return host_; }
   const std::string& here() const { return here_; }
   const std::filesystem::path& store_directory() const { return store_directory_; }
+  // Where recordings of this store wait: beside it, and where its disk is full.
+  const std::vector<std::filesystem::path>& spool_folders() const { return spool_folders_; }
 
-  // Opens the store. For reading, an absent store is an empty one: the result is null and a remark
-  // says how to fill it.
+  // Opens the store, after taking in what waits in the spool, if no other process writes the store
+  // now; else every JSON object says how many bytes wait. For reading, an absent store is an empty
+  // one: the result is null and a remark says how to fill it.
   Result<std::unique_ptr<Store>> open_for_reading();
   Result<std::unique_ptr<Store>> open_for_writing(const std::string& purpose);
+  // Takes in what waits in the spool, beside what the caller is about to record.
+  Result<DrainReport> drain(Store& store, Recorder& recorder);
 
   // Filters and zone as the flags give them. `positional` names the session where there is one.
   Result<Filter> filter(const Arguments& arguments, const std::string& session) const;
@@ -40,9 +48,23 @@ class Context {
 
   // A remark for people, on stderr; nothing with --quiet or --json.
   void remark(const std::string& text) const;
+  // How long to wait for another writer of the store, where the user did not say.
+  void set_default_wait(std::chrono::milliseconds wait) {
+    if (wait_.count() == 0) wait_ = wait;
+  }
+  // False where the user does not want this directory captured: RESPOOL_CAPTURE=off, or it lies in
+  // one of "capture.exclude" of the configuration.
+  bool captures(const std::filesystem::path& directory) const;
+  // Io where the store's place, or the nearest folder above it that is there, is on a network.
+  Result<void> refuse_network_store() const;
+  const std::vector<std::string>& excluded_directories() const { return excluded_; }
+  const std::filesystem::path& cache_folder() const { return cache_folder_; }
   void print_error(const Error& error) const;
 
  private:
+  Result<void> drain_waiting();
+  void say_undrained(const std::string& why);
+
   bool json_ = false;
   bool quiet_ = false;
   bool color_ = false;
@@ -51,9 +73,17 @@ class Context {
   std::string host_;
   std::string here_;
   std::filesystem::path store_directory_;
+  std::vector<std::filesystem::path> spool_folders_;
+  std::filesystem::path cache_folder_;
+  std::vector<std::string> excluded_;
+  bool drains_ = true;
 };
 
 std::int64_t now_ms();
+
+// The file mask the user runs us with, for programs we start.
+void remember_file_mask(unsigned mask);
+unsigned user_file_mask();
 
 // Set by the first Ctrl-C; the second one ends the process.
 const std::atomic<bool>& stop_requested();

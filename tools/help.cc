@@ -9,8 +9,9 @@ namespace respool {
 namespace {
 
 std::string flag_usage(const FlagSpec& flag) {
-  return flag.value.empty() ? fmt::format("--{}", flag.name)
-                            : fmt::format("--{} {}", flag.name, flag.value);
+  const std::string letter = flag.letter == 0 ? "" : fmt::format("-{}, ", flag.letter);
+  return flag.value.empty() ? fmt::format("{}--{}", letter, flag.name)
+                            : fmt::format("{}--{} {}", letter, flag.name, flag.value);
 }
 
 void append_flags(std::string& text, const std::vector<FlagSpec>& flags) {

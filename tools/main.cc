@@ -3,10 +3,15 @@
 
 #include <sys/stat.h>
 
+#include "ingest/process/guard.h"
+
 #include "tools/command.h"
+#include "tools/context.h"
 
 int main(int argc, char** argv) {
-  ::umask(0077);  // sessions hold secrets: what we write is ours alone
+  if (argc > 2 && argv[1] == respool::kGuardCommand) return respool::guard_main(argv + 2);
+  // Sessions hold secrets: what we write is ours alone. What programs we start write is not.
+  respool::remember_file_mask(::umask(0077));
   try {
     const int exit_code = respool::run_command_line(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;

@@ -13,7 +13,8 @@ namespace respool {
 namespace {
 
 std::string state_of(const fb::SessionRowT& row, const SessionContext& context) {
-  if (is_removed(row)) return "dead";
+  const bool gone = row.gone_ms && *row.gone_ms >= row.bound_ms.value_or(0);
+  if (gone || is_removed(row)) return "dead";
   // Where a session happened is only known where somebody said so.
   if (row.host.empty() || row.host != context.host || row.directory.empty()) return "unknown";
   std::error_code error;

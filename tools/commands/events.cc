@@ -143,14 +143,14 @@ Result<void> print_all(const ReadView& view, const EventFilter& filter, EventPri
 
 std::string source_names() {
   std::string names;
-  for (int shape = 0; shape <= static_cast<int>(Shape::Note); ++shape) {
+  for (int shape = 0; shape <= static_cast<int>(kLastShape); ++shape) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", shape_name(static_cast<Shape>(shape)));
   }
   return names;
 }
 
 bool is_source(const std::string& name) {
-  for (int shape = 0; shape <= static_cast<int>(Shape::Note); ++shape) {
+  for (int shape = 0; shape <= static_cast<int>(kLastShape); ++shape) {
     if (shape_name(static_cast<Shape>(shape)) == name) return true;
   }
   return false;

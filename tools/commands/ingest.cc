@@ -16,7 +16,7 @@
 #include "ingest/ingester.h"
 
 #include "tools/context.h"
-#include "tools/output/json_writer.h"
+#include "tools/output/ingest_report.h"
 #include "tools/output/table.h"
 
 namespace respool {
@@ -34,32 +34,6 @@ class Descriptor {
 
  private:
   int file_;
-};
-
-// Redraws one line on a terminal, at most ten times a second.
-class Progress {
- public:
-  explicit Progress(bool shown) : shown_(shown && ::isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void update(std::uint64_t bytes) {
-    if (!shown_) return;
-    const auto now = std::chrono::steady_clock::now();
-    constexpr std::chrono::milliseconds kPause{100};
-    if (drawn_ && now - last_ < kPause) return;
-    last_ = now;
-    drawn_ = true;
-    fmt::print(stderr, "\r{:.1f} MB read", static_cast<double>(bytes) / 1e6);
-  }
-
- private:
-  bool shown_;
-  bool drawn_ = false;
-  std::chrono::steady_clock::time_point last_;
 };
 
 // A database is no recording: its pages would only fill the log with noise.
@@ -87,31 +61,6 @@ Result<void> ingest_path(Ingester& ingester, const std::string& path) {
   return ingester.read(file.get(), path == "-" ? "stdin" : path);
 }
 
-void print_counts(const Context& context, const IngestCounts& counts, double seconds) {
-  if (context.json()) {
-    fmt::print("{}\n",
-               JsonObject("respool.ingest/1")
-                   .number("observations", static_cast<std::int64_t>(counts.observations))
-                   .number("appended", static_cast<std::int64_t>(counts.appended))
-                   .number("duplicates", static_cast<std::int64_t>(counts.duplicates))
-                   .number("unknown", static_cast<std::int64_t>(counts.unknown))
-                   .number("malformed", static_cast<std::int64_t>(counts.malformed))
-                   .number("sessions", static_cast<std::int64_t>(counts.sessions.size()))
-                   .number("bytes", static_cast<std::int64_t>(counts.bytes))
-                   .raw("seconds", fmt::format("{:.3f}", seconds))
-                   .str());
-    return;
-  }
-  if (context.quiet()) return;
-  fmt::print("{} of {}: {} appended, {} known already\n",
-             counted(counts.observations, "observation"),
-             counted(counts.sessions.size(), "session"),
-             counts.appended,
-             counts.duplicates);
-  if (counts.unknown > 0)
-    fmt::print("{} of unknown types are kept; \"respool gaps\" lists them\n", counts.unknown);
-}
-
 }  // namespace
 
 Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
@@ -134,6 +83,7 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   watch_for_interrupts();
   RESPOOL_TRY(const auto store, context.open_for_writing("ingest"));
   RESPOOL_TRY(const auto recorder, Recorder::open(*store));
+  RESPOOL_TRY(context.drain(*store, *recorder));
   Ingester ingester(*recorder, options);
   const auto start = std::chrono::steady_clock::now();
   bool failed = false;

@@ -26,7 +26,18 @@ std::string tokens_json(const Tokens& tokens) {
       .str();
 }
 
+std::uint64_t undrained = 0;
+
 }  // namespace
+
+void JsonObject::set_undrained_bytes(std::uint64_t bytes) {
+  undrained = bytes;
+}
+
+std::string JsonObject::str() const {
+  if (!is_answer_ || undrained == 0) return "{" + fields_ + "}";
+  return fmt::format("{{{},\"undrained_bytes\":{}}}", fields_, undrained);
+}
 
 void JsonObject::key(std::string_view key) {
   if (!fields_.empty()) fields_.push_back(',');

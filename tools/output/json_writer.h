@@ -14,7 +14,11 @@ namespace respool {
 class JsonObject {
  public:
   JsonObject() = default;
-  explicit JsonObject(std::string_view schema) { text("schema", schema); }
+  // An answer of its own, with its schema.
+  explicit JsonObject(std::string_view schema) : is_answer_(true) { text("schema", schema); }
+
+  // How many bytes wait in the spool, which this process could not take in: every answer says so.
+  static void set_undrained_bytes(std::uint64_t bytes);
 
   JsonObject& text(std::string_view key, std::string_view value);
   // Absent means unknown: an empty text is left out.
@@ -29,11 +33,12 @@ class JsonObject {
   // key_nanos as an integer and key as decimal dollars.
   JsonObject& money(std::string_view key, std::int64_t nanos);
 
-  std::string str() const { return "{" + fields_ + "}"; }
+  std::string str() const;
 
  private:
   void key(std::string_view key);
   std::string fields_;
+  bool is_answer_ = false;
 };
 
 // {"input":..., "output":..., "reasoning":..., "cache_read":..., "cache_write":..., "total":...}
