@@ -159,9 +159,9 @@ Result<void> Ingester::take(const Frame& frame) {
                                     : decode_record(frame.raw);
   Observation observation;
   observation.shape = record.shape;
-  observation.wire_type = frame.truncated      ? std::string(kTruncatedType)
-                          : frame.name.empty() ? record.wire_type
-                                               : frame.name;
+  observation.wire_type = record.wire_type;
+  if (frame.truncated) observation.wire_type = kTruncatedType;
+  if (!frame.name.empty()) observation.wire_type = frame.name;
   observation.received_ms = clock_ms_ != 0 ? clock_ms_ : options_.now_ms();
   observation.host = header_ && options_.host.empty() ? header_->host : options_.host;
   observation.run = header_ && options_.run.empty() ? header_->run : options_.run;

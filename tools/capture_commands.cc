@@ -66,6 +66,15 @@ std::vector<CommandSpec> capture_commands() {
         {"again", "", "read every row, also where nothing changed"}},
        false,
        run_sync},
+      {"Capture",
+       "plugin",
+       "ACTION",
+       "An OpenCode plugin that records every OpenCode of this user: install, remove, status, "
+       "pause, resume",
+       {"respool plugin install", "respool plugin status"},
+       {},
+       false,
+       run_plugin},
   };
 }
 

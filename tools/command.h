@@ -71,8 +71,10 @@ Result<ExitCode> run_ingest(const Arguments&, Context&);
 Result<ExitCode> run_run(const Arguments&, Context&);
 Result<ExitCode> run_watch(const Arguments&, Context&);
 Result<ExitCode> run_sync(const Arguments&, Context&);
-
+Result<ExitCode> run_plugin(const Arguments&, Context&);
 Result<ExitCode> run_bindings(const Arguments&, Context&);
+Result<ExitCode> run_missing(const Arguments&, Context&);
+Result<ExitCode> run_doctor(const Arguments&, Context&);
 
 Result<ExitCode> run_sessions(const Arguments&, Context&);
 Result<ExitCode> run_show(const Arguments&, Context&);

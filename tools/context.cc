@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "engine/storage/owner_file.h"
 
 #include "ingest/opencode/runtime.h"
+#include "ingest/process/child_process.h"
 
 #include "tools/config.h"
 #include "tools/output/json_writer.h"
@@ -93,6 +95,7 @@ Context::Context(const Arguments& arguments)
   cache_folder_ = (cache.empty() ? std::filesystem::path(environment("HOME")) / ".cache"
                                  : std::filesystem::path(cache)) /
                   "respool";
+  state_folder_ = state_home() / "respool";
   drains_ = !arguments.has("no-drain");
   const auto seconds = number_flag(arguments, "wait", 0);  // run_command_line has refused a bad one
   if (seconds) wait_ = std::chrono::seconds(seconds.value());
@@ -157,19 +160,29 @@ Result<void> Context::drain_waiting() {
   return ok();
 }
 
-Result<std::unique_ptr<Store>> Context::open_for_reading() {
+Result<std::unique_ptr<Store>> Context::open_if_there() {
   RESPOOL_TRY(drain_waiting());
   StoreOptions options{
       .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
   auto store = Store::open(options, Access::Read);
   if (store || store.error().code() != ErrorCode::NotFound) return store;
-  if (!quiet_ && !hinted_) {
-    hinted_ = true;
-    fmt::print(stderr,
-               "The store {} is empty. Fill it with: opencode export SESSION | respool ingest -\n",
-               store_directory_.string());
-  }
   return std::unique_ptr<Store>();
+}
+
+Result<std::unique_ptr<Store>> Context::open_for_reading() {
+  RESPOOL_TRY(auto store, open_if_there());
+  if (store || quiet_ || std::exchange(hinted_, true)) return store;
+  std::string databases;
+  for (const auto& path : opencode_databases(own_environment()))
+    databases += (databases.empty() ? "" : ", ") + path.string();
+  fmt::print(
+      stderr,
+      "The store {} is empty. {}\n",
+      store_directory_.string(),
+      databases.empty()
+          ? "Fill it with: opencode export SESSION | respool ingest -"
+          : fmt::format("OpenCode's database {} is here; fill it with: respool sync", databases));
+  return store;
 }
 
 Result<std::unique_ptr<Store>> Context::open_for_writing(const std::string& purpose) {

@@ -38,6 +38,8 @@ class Context {
   // now; else every JSON object says how many bytes wait. For reading, an absent store is an empty
   // one: the result is null and a remark says how to fill it.
   Result<std::unique_ptr<Store>> open_for_reading();
+  // The same without a remark where there is no store: for those who only look something up.
+  Result<std::unique_ptr<Store>> open_if_there();
   Result<std::unique_ptr<Store>> open_for_writing(const std::string& purpose);
   // Takes in what waits in the spool, beside what the caller is about to record.
   Result<DrainReport> drain(Store& store, Recorder& recorder);
@@ -59,6 +61,7 @@ class Context {
   Result<void> refuse_network_store() const;
   const std::vector<std::string>& excluded_directories() const { return excluded_; }
   const std::filesystem::path& cache_folder() const { return cache_folder_; }
+  const std::filesystem::path& state_folder() const { return state_folder_; }
   void print_error(const Error& error) const;
 
  private:
@@ -75,6 +78,7 @@ class Context {
   std::filesystem::path store_directory_;
   std::vector<std::filesystem::path> spool_folders_;
   std::filesystem::path cache_folder_;
+  std::filesystem::path state_folder_;
   std::vector<std::string> excluded_;
   bool drains_ = true;
 };

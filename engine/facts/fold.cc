@@ -231,6 +231,17 @@ void note_problems(SessionFacts& facts, const EventContext& event, const Record&
         facts, event, GapKind::Malformed, "record above the decode limit, kept but not read");
     return;
   }
+  if (const auto* damaged = std::get_if<DamagedBody>(&record.body)) {
+    add_problem(
+        facts, event, GapKind::Malformed, fmt::format("{}: {}", damaged->file, damaged->what));
+    return;
+  }
+  if (event.shape == Shape::Malformed && !event.wire_type.empty() &&
+      event.wire_type != kTruncatedType) {
+    add_problem(
+        facts, event, GapKind::Malformed, fmt::format("{}: not whole JSON", event.wire_type));
+    return;
+  }
   if (event.shape == Shape::Malformed) {
     const bool cut = event.wire_type == kTruncatedType;
     add_problem(facts,
@@ -391,6 +402,7 @@ void fold(SessionFacts& facts, const EventContext& event, const Record& record) 
     case Kind::OutputFile:
       return fold_detail::fold_output_file(facts, event);
     case Kind::Source:
+    case Kind::Damaged:
     case Kind::Passing:
     case Kind::Foreign:
     case Kind::Unknown:

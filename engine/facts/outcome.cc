@@ -27,6 +27,13 @@ bool went_on(const SessionFacts& facts,
   if (facts.session.idle_ms && *facts.session.idle_ms > part.key.as_of_ms()) return true;
   const auto time = message_time(facts, message_id, message);
   if (!time) return false;
+  // Nothing of a run outlives it.
+  const bool its_run_ended =
+      std::any_of(facts.runs.begin(), facts.runs.end(), [&](const auto& entry) {
+        const auto& run = entry.second;
+        return run.started_ms && run.ended_ms && *run.started_ms <= *time && *time <= *run.ended_ms;
+      });
+  if (its_run_ended) return true;
   return std::any_of(facts.messages.begin(), facts.messages.end(), [&](const auto& entry) {
     // A prompt may wait in the queue while the tool still runs: only an answer shows that it ended.
     if (entry.first == message_id || (entry.second.row && entry.second.row->role == "user"))

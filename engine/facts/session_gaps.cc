@@ -201,6 +201,37 @@ void sequence_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
   }
 }
 
+bool ended_unseen(const fb::RunRowT& run) {
+  return run.outcome == "aborted" || run.outcome.ends_with("_timeout") ||
+         run.outcome == "truncated" || run.outcome == "failed" || run.outcome == "incomplete";
+}
+
+// A run that was ended, or that printed nothing, may have gone on where only OpenCode's database
+// saw it: answers of its time that no run line and no event stream shows.
+void run_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
+  const std::uint32_t watching = kLiveSources | bit(Shape::RunLine);
+  for (const auto& [id, run] : facts.runs) {
+    if (!run.started_ms || !ended_unseen(run)) continue;
+    std::size_t unseen = 0;
+    for (const auto& [message_id, message] : facts.messages) {
+      if (!message.row || !is_live(*message.row) || message.row->role != "assistant") continue;
+      const std::int64_t created = message.row->created_ms.value_or(0);
+      if (created < *run.started_ms || created > run.ended_ms.value_or(created)) continue;
+      std::uint32_t sources = message.row->sources;
+      for (const auto& [part_id, part] : message.parts)
+        sources |= part.sources;
+      if ((sources & watching) == 0) ++unseen;
+    }
+    if (unseen == 0) continue;
+    gaps.push_back(
+        {GapKind::ExecutedUnobserved,
+         id,
+         fmt::format("the run ended as {}, and {} of its time nobody saw: tools may have run",
+                     run.outcome,
+                     unseen == 1 ? "an answer" : "answers")});
+  }
+}
+
 void problem_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
   for (const auto& [identity, problem] : facts.problems) {
     gaps.push_back({static_cast<GapKind>(problem.kind),
@@ -222,6 +253,7 @@ std::vector<Gap> session_gaps(const SessionFacts& facts) {
   usage_gaps(facts, order, gaps);
   conflict_gaps(facts, gaps);
   sequence_gaps(facts, gaps);
+  run_gaps(facts, gaps);
   problem_gaps(facts, gaps);
   return gaps;
 }

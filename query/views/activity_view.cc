@@ -1,6 +1,7 @@
 #include "query/views/activity_view.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/facts/merge_order.h"
 #include "engine/facts/step.h"
@@ -37,6 +38,18 @@ Result<void> each_part(const StoreReader& reader,
     }
   }
   return ok();
+}
+
+// A refusal on standard error has no id. Where an event stream shows a request of the same
+// permission at that time, it is that one.
+bool is_told_better(const SessionFacts& facts, const fb::AskRowT& ask) {
+  if (ask.by != "run") return false;
+  constexpr std::int64_t kNearMs = 10'000;
+  return std::any_of(facts.asks.begin(), facts.asks.end(), [&](const auto& entry) {
+    const auto& other = entry.second;
+    return other.by.empty() && other.permission == ask.permission &&
+           std::abs(other.asked_ms.value_or(0) - ask.asked_ms.value_or(0)) <= kNearMs;
+  });
 }
 
 }  // namespace
@@ -97,7 +110,7 @@ Result<std::vector<PermissionLine>> list_permissions(const StoreReader& reader,
     for (const auto& [id, ask] : facts.asks) {
       std::optional<std::int64_t> time;
       if (ask.asked_ms) time = *ask.asked_ms;
-      if (!filter.at(time)) continue;
+      if (!filter.at(time) || is_told_better(facts, ask)) continue;
       lines.push_back({facts.session.id, ask});
     }
   }

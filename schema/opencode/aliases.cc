@@ -55,7 +55,7 @@ constexpr auto kAliases = std::to_array<Alias>({
     {"reference.updated", Kind::Passing},
     {"respool.binding", Kind::Binding},
     {"respool.clock", Kind::Passing},
-    {"respool.foreign", Kind::Foreign},
+    {"respool.damaged", Kind::Damaged},
     {"respool.gone", Kind::SessionGone},
     {"respool.lost", Kind::Lost},
     {"respool.message.gone", Kind::MessageRemoved},

@@ -32,6 +32,7 @@ enum class Kind : std::uint8_t {
   RunEnded,     // how it ended
   Lost,         // lines a recording could not keep
   Binding,      // where a session can be resumed
+  Damaged,      // a file of OpenCode that could not be read
   SessionGone,  // OpenCode no longer has the session
   OutputFile,   // a long output that OpenCode saved to a file
   Passing,      // known, kept, and says nothing that a fact needs

@@ -122,6 +122,7 @@ void set_body(Record& record, Gathered& all) {
     case Kind::RunStderr:
     case Kind::RunEnded:
     case Kind::Lost:
+    case Kind::Damaged:
     case Kind::Binding:
     case Kind::SessionGone:
     case Kind::OutputFile:

@@ -135,6 +135,16 @@ StderrBody read_stderr(Object object, Notes& notes) {
   return body;
 }
 
+DamagedBody read_damaged(Object object, Notes& notes) {
+  DamagedBody body;
+  const bool whole = each_field(object, [&](std::string_view key, Value field) {
+    if (key == "file") body.file = json::text(field, kPathBytes);
+    if (key == "what") body.what = json::text(field, kNameBytes);
+  });
+  if (!whole) notes.broken = true;
+  return body;
+}
+
 LostBody read_lost(Object object, Notes& notes) {
   LostBody body;
   const bool whole = each_field(object, [&](std::string_view key, Value field) {
@@ -153,6 +163,7 @@ bool is_note_kind(Kind kind) {
     case Kind::RunEnded:
     case Kind::RunStderr:
     case Kind::Lost:
+    case Kind::Damaged:
     case Kind::Binding:
     case Kind::SessionGone:
       return true;
@@ -172,6 +183,9 @@ void read_note(Object object, Record& record, Notes& notes) {
       return;
     case Kind::Lost:
       record.body = read_lost(object, notes);
+      return;
+    case Kind::Damaged:
+      record.body = read_damaged(object, notes);
       return;
     case Kind::Binding:
     case Kind::SessionGone:

@@ -69,6 +69,11 @@ struct LostBody {
   std::int64_t bytes = 0;
 };
 
+struct DamagedBody {
+  std::string file;
+  std::string what;
+};
+
 // Where a session can be resumed, or that it cannot any more.
 struct BindingBody {
   fb::BindingRowT row;
@@ -112,6 +117,7 @@ struct Record {
                RunBody,
                StderrBody,
                LostBody,
+               DamagedBody,
                BindingBody>
       body;
 };

@@ -55,7 +55,8 @@ std::string permission_json(const PermissionLine& line) {
       .known_text("permission", ask.permission)
       .texts("patterns", ask.patterns)
       .texts("always", ask.always)
-      .known_text("reply", ask.reply);
+      .known_text("reply", ask.reply)
+      .known_text("by", ask.by);
   if (!ask.answers.empty()) json.texts("answers", ask.answers);
   return json.time("asked", maybe(ask.asked_ms))
       .time("replied", maybe(ask.replied_ms))

@@ -13,7 +13,8 @@
 
 #include "engine/model/recorder.h"
 
-#include "ingest/ingester.h"
+#include "ingest/database_sync.h"
+#include "ingest/source/storage_tree_source.h"
 
 #include "tools/context.h"
 #include "tools/output/ingest_report.h"
@@ -36,30 +37,92 @@ class Descriptor {
   int file_;
 };
 
-// A database is no recording: its pages would only fill the log with noise.
-Result<void> refuse_database(int file, const std::string& path) {
+bool is_database(int file) {
   constexpr std::string_view kMagic = "SQLite format 3";
   std::string beginning(kMagic.size(), '\0');
-  if (::pread(file, beginning.data(), beginning.size(), 0) < 0 || beginning != kMagic) return ok();
-  return Error(ErrorCode::InvalidArgument,
-               fmt::format("{} is a database, which this build does not read yet", path),
-               "opencode export SESSION | respool ingest -");
+  return ::pread(file, beginning.data(), beginning.size(), 0) >= 0 && beginning == kMagic;
 }
 
-Result<void> ingest_path(Ingester& ingester, const std::string& path) {
-  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
-  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
-    return Error(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
-                 fmt::format("{}: {}", path, std::generic_category().message(errno)));
+// What one `ingest` takes in: paths of any kind, one after the other.
+class Intake {
+ public:
+  Intake(Store& store, Recorder& recorder, IngestOptions options)
+      : store_(&store),
+        recorder_(&recorder),
+        options_(options),
+        ingester_(recorder, std::move(options)) {}
+
+  Result<void> take(const std::string& path) {
+    bool database = false;
+    {
+      const Descriptor file(path == "-" ? STDIN_FILENO
+                                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      struct stat info {};
+      if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
+        return Error(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
+                     fmt::format("{}: {}", path, std::generic_category().message(errno)));
+      }
+      if (S_ISDIR(info.st_mode)) return take_folder(path);
+      database = is_database(file.get());
+      if (!database) return ingester_.read(file.get(), path == "-" ? "stdin" : path);
+    }
+    // The file is closed: closing it later would drop the locks SQLite holds on it.
+    return take_database(path);
   }
-  if (S_ISDIR(info.st_mode)) {
-    return Error(
-        ErrorCode::InvalidArgument, fmt::format("{} is a folder", path), "name the files in it");
+
+  IngestCounts counts() const {
+    IngestCounts sum = databases_;
+    add_counts(sum, ingester_.counts());
+    return sum;
   }
-  RESPOOL_TRY(refuse_database(file.get(), path));
-  return ingester.read(file.get(), path == "-" ? "stdin" : path);
-}
+
+ private:
+  Result<void> take_folder(const std::string& path) {
+    if (!is_storage_tree(path)) {
+      return Error(ErrorCode::InvalidArgument,
+                   fmt::format("{} is a folder, and no storage tree of OpenCode's", path),
+                   "name the files in it");
+    }
+    RESPOOL_TRY(ingester_.start(path));
+    RESPOOL_TRY(const auto problems, read_storage_tree(path, [this](const Frame& frame) {
+                  return ingester_.take(frame);
+                }));
+    for (const auto& problem : problems)
+      fmt::print(stderr, "respool: {}/{}: {}\n", path, problem.file, problem.what);
+    databases_.malformed += problems.size();
+    return recorder_->commit();
+  }
+
+  Result<void> take_database(const std::string& path) {
+    if (path == "-")
+      return Error(
+          ErrorCode::InvalidArgument, "a database cannot be read from a pipe", "name its file");
+    RESPOOL_TRY(const auto report,
+                sync_database(*store_,
+                              *recorder_,
+                              path,
+                              {.host = options_.host,
+                               .now_ms = options_.now_ms,
+                               .stop = options_.stop,
+                               .progress = options_.progress,
+                               .sessions = {},
+                               .again = true}));
+    add_counts(databases_, report.counts);
+    databases_.malformed += report.problems.size();
+    for (const auto& problem : report.problems)
+      fmt::print(stderr, "respool: {}: {}\n", path, problem);
+    if (!report.foreign_schema.empty())
+      fmt::print(
+          stderr, "respool: {} is {}; it is read only in part\n", path, report.foreign_schema);
+    return ok();
+  }
+
+  Store* store_;
+  Recorder* recorder_;
+  IngestOptions options_;
+  Ingester ingester_;
+  IngestCounts databases_;
+};
 
 }  // namespace
 
@@ -84,11 +147,11 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(const auto store, context.open_for_writing("ingest"));
   RESPOOL_TRY(const auto recorder, Recorder::open(*store));
   RESPOOL_TRY(context.drain(*store, *recorder));
-  Ingester ingester(*recorder, options);
+  Intake intake(*store, *recorder, options);
   const auto start = std::chrono::steady_clock::now();
   bool failed = false;
   for (const auto& path : arguments.values("PATH")) {
-    const auto result = ingest_path(ingester, path);
+    const auto result = intake.take(path);
     if (!result) {
       // One path that cannot be opened does not keep the others out; a store that fails does.
       if (result.error().code() != ErrorCode::NotFound &&
@@ -97,11 +160,11 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
       context.print_error(result.error());
       failed = true;
     }
-    if (ingester.counts().interrupted) break;
+    if (intake.counts().interrupted) break;
   }
   RESPOOL_TRY(recorder->finish());
   RESPOOL_TRY(store->close());
-  const auto& counts = ingester.counts();
+  const auto counts = intake.counts();
   print_counts(context,
                counts,
                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

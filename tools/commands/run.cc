@@ -147,7 +147,7 @@ class RunCommand {
   Result<void> find_session() {
     if (key_.empty() && run_.session.empty()) return ok();
     context_->set_default_wait(kStoreWait);
-    RESPOOL_TRY(const auto store, context_->open_for_reading());
+    RESPOOL_TRY(const auto store, context_->open_if_there());
     if (!store) return ok();
     const StoreReader reader(*store);
     RESPOOL_TRY(const auto bindings,

@@ -13,17 +13,6 @@
 namespace respool {
 namespace {
 
-void add(IngestCounts& sum, const IngestCounts& counts) {
-  sum.observations += counts.observations;
-  sum.appended += counts.appended;
-  sum.duplicates += counts.duplicates;
-  sum.unknown += counts.unknown;
-  sum.malformed += counts.malformed;
-  sum.bytes += counts.bytes;
-  sum.sessions.insert(counts.sessions.begin(), counts.sessions.end());
-  if (sum.first_damage.empty()) sum.first_damage = counts.first_damage;
-}
-
 void tell(const Context& context, const std::string& database, const DatabaseSyncReport& report) {
   if (report.unchanged) context.remark(fmt::format("{}: nothing new", database));
   if (!report.foreign_schema.empty()) {
@@ -80,7 +69,7 @@ Result<ExitCode> run_sync(const Arguments& arguments, Context& context) {
       whole = false;
       continue;
     }
-    add(counts, report.value().counts);
+    add_counts(counts, report.value().counts);
     whole &= report.value().problems.empty() && report.value().foreign_schema.empty();
     tell(context, database.string(), report.value());
   }

@@ -12,7 +12,7 @@ namespace {
 // How much of each session's durable events the store has without a gap from the first.
 Result<std::map<std::string, std::uint64_t>> known_sequences(Context& context) {
   std::map<std::string, std::uint64_t> known;
-  RESPOOL_TRY(const auto store, context.open_for_reading());
+  RESPOOL_TRY(const auto store, context.open_if_there());
   if (!store) return known;
   const StoreReader reader(*store);
   RESPOOL_TRY(const auto sessions, reader.sessions());

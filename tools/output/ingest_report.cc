@@ -25,6 +25,18 @@ void Progress::update(std::uint64_t bytes) {
   fmt::print(stderr, "\r{:.1f} MB read", static_cast<double>(bytes) / 1e6);
 }
 
+void add_counts(IngestCounts& sum, const IngestCounts& counts) {
+  sum.observations += counts.observations;
+  sum.appended += counts.appended;
+  sum.duplicates += counts.duplicates;
+  sum.unknown += counts.unknown;
+  sum.malformed += counts.malformed;
+  sum.bytes += counts.bytes;
+  sum.sessions.insert(counts.sessions.begin(), counts.sessions.end());
+  if (sum.first_damage.empty()) sum.first_damage = counts.first_damage;
+  sum.interrupted |= counts.interrupted;
+}
+
 void print_counts(const Context& context, const IngestCounts& counts, double seconds) {
   if (context.json()) {
     fmt::print("{}\n",

@@ -25,6 +25,8 @@ class Progress {
   std::chrono::steady_clock::time_point last_;
 };
 
+void add_counts(IngestCounts& sum, const IngestCounts& counts);
+
 // What `ingest` and `sync` say at their end.
 void print_counts(const Context& context, const IngestCounts& counts, double seconds);
 

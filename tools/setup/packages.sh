@@ -8,9 +8,14 @@ packages=(
   libsqlite3-dev tzdata
 )
 
+# What the live tests need beside that. A Node.js from elsewhere is as good as Debian's.
+test_packages=(git procps ripgrep)
+command -v npm >/dev/null || test_packages+=(nodejs npm)
+
+# Installs the packages named, or those the build needs.
 install_packages() {
   local missing=() package
-  for package in "${packages[@]}"; do
+  for package in "${@:-${packages[@]}}"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   if ((${#missing[@]} == 0)); then return; fi
