@@ -12,6 +12,7 @@
 #include "engine/storage/keys.h"
 
 #include "ingest/output_files.h"
+#include "ingest/source/note.h"
 
 namespace respool {
 namespace {
@@ -139,13 +140,19 @@ class Drain {
     RESPOOL_TRY(const auto first, lines.next());
     const auto header = parse_header_line(first ? first->raw : "");
     if (!header || header.value().source != "run" || place.session.empty()) return ok();
+    while (true) {
+      RESPOOL_TRY(const auto line, lines.next());
+      if (!line) break;
+      if (line->raw.starts_with("{\"type\":\"respool.run.ended\"")) return ok();
+    }
     report_.abandoned.push_back(place.session);
     const std::int64_t time = std::max(place.clock_ms, header.value().started_ms);
-    const std::string raw = fmt::format(
-        R"({{"type":"respool.run.ended","timestamp":{},"sessionID":"{}","run":"{}","outcome":"aborted","reason":"respool was killed while the turn ran"}})",
-        time,
-        place.session,
-        header.value().run);
+    const std::string raw = Note("respool.run.ended", time)
+                                .text("sessionID", place.session)
+                                .text("run", header.value().run)
+                                .text("outcome", "aborted")
+                                .text("reason", "respool was killed while the turn ran")
+                                .str();
     Frame frame;
     frame.raw = raw;
     frame.shape = Shape::Note;

@@ -30,6 +30,7 @@ void add_flag(CLI::App& app, const FlagSpec& flag, Arguments& arguments) {
              arguments.set(flag.name, values);
            })
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
   } else {
     app.add_option_function<std::string>(
@@ -41,7 +42,7 @@ void add_positional(CLI::App& app, const CommandSpec& command, Arguments& argume
   std::string name(command.positional);
   if (name.empty()) return;
   const bool optional = name.starts_with('[');
-  const bool many = name.ends_with("...");
+  const bool many = name.find("...") != std::string::npos;
   std::erase_if(name, [](char c) { return c == '[' || c == ']' || c == '.'; });
   auto* option = app.add_option_function<std::vector<std::string>>(
       name,

@@ -129,11 +129,9 @@ Result<DrainReport> Context::drain(Store& store, Recorder& recorder) {
   return report;
 }
 
-void Context::say_undrained(const std::string& why) {
-  const auto bytes = undrained_bytes(nullptr, spool_folders_);
-  const std::uint64_t waiting = bytes ? bytes.value() : 0;
-  JsonObject::set_undrained_bytes(waiting);
-  remark(fmt::format("{} bytes wait in the spool and are not in this answer: {}", waiting, why));
+void Context::say_undrained(std::uint64_t bytes, const std::string& why) const {
+  JsonObject::set_undrained_bytes(bytes);
+  remark(fmt::format("{} bytes wait in the spool and are not in this answer: {}", bytes, why));
 }
 
 // Takes the lock only where something is new, and never waits for it longer than was asked.
@@ -141,12 +139,13 @@ Result<void> Context::drain_waiting() {
   if (!drains_ || list_spool(spool_folders_).empty()) return ok();
   StoreOptions options{
       .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
+  std::uint64_t bytes = 0;
   {
+    // A store that cannot be read yet, because its making was cut short, is mended by the drain.
     const auto store = Store::open(options, Access::Read);
-    if (!store && store.error().code() != ErrorCode::NotFound) return store.error();
     std::optional<ReadView> view;
     if (store) view.emplace(store.value()->view());
-    RESPOOL_TRY(const auto bytes, undrained_bytes(view ? &*view : nullptr, spool_folders_));
+    RESPOOL_TRY(bytes, undrained_bytes(view ? &*view : nullptr, spool_folders_));
     if (bytes == 0) return ok();
   }
   const auto drained = [&]() -> Result<void> {
@@ -156,7 +155,7 @@ Result<void> Context::drain_waiting() {
     return store->close();
   }();
   // What is in the store can be answered all the same.
-  if (!drained) say_undrained(drained.error().message());
+  if (!drained) say_undrained(bytes, drained.error().message());
   return ok();
 }
 

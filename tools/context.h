@@ -66,7 +66,7 @@ class Context {
 
  private:
   Result<void> drain_waiting();
-  void say_undrained(const std::string& why);
+  void say_undrained(std::uint64_t bytes, const std::string& why) const;
 
   bool json_ = false;
   bool quiet_ = false;

@@ -1,5 +1,6 @@
 #include "tools/echo.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -10,9 +11,9 @@ namespace respool {
 namespace {
 
 // False where the reader is gone.
-bool write_out(std::string_view text) {
+bool write_out(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t wrote = ::write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t wrote = ::write(descriptor, text.data(), text.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(wrote));
@@ -22,8 +23,8 @@ bool write_out(std::string_view text) {
 
 }  // namespace
 
-Echo::Echo(std::function<std::string(std::string_view line)> show)
-    : show_(std::move(show)), thread_([this] { work(); }) {}
+Echo::Echo(int descriptor, std::function<std::string(std::string_view line)> show)
+    : descriptor_(descriptor), show_(std::move(show)), thread_([this] { work(); }) {}
 
 Echo::~Echo() {
   finish();
@@ -42,6 +43,16 @@ void Echo::add(std::string_view line, const RecordedLine& place) {
   {
     const std::lock_guard lock(mutex_);
     items_.push_back(std::move(item));
+  }
+  changed_.notify_one();
+}
+
+void Echo::talk(const std::string& line) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_bytes_ + line.size() > kTalkBytes) return;
+    talk_bytes_ += line.size();
+    items_.push_back({.file = -1, .offset = 0, .size = line.size(), .line = line});
   }
   changed_.notify_one();
 }
@@ -81,7 +92,10 @@ void Echo::work() {
       item = std::move(items_.front());
       items_.pop_front();
     }
-    if (reader_is_there) reader_is_there = write_out(show_(line_of(item)));
+    const std::size_t size = item.line.size();
+    if (reader_is_there) reader_is_there = write_out(descriptor_, show_(line_of(item)));
+    const std::lock_guard lock(mutex_);
+    talk_bytes_ -= std::min(talk_bytes_, size);
   }
 }
 

@@ -84,32 +84,19 @@ Result<RecordingHeader> parse_header_line(std::string_view line) {
 RecordingWriter::RecordingWriter(std::vector<std::filesystem::path> folders,
                                  RecordingHeader header,
                                  std::function<std::int64_t()> now_ms)
-    : folders_(std::move(folders)), header_(std::move(header)), now_ms_(std::move(now_ms)) {}
-
-Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(
-    std::vector<std::filesystem::path> folders,
-    RecordingHeader header,
-    std::function<std::int64_t()> now_ms) {
-  std::unique_ptr<RecordingWriter> writer(
-      new RecordingWriter(std::move(folders), std::move(header), std::move(now_ms)));
-  int problem = 0;
-  for (const auto& folder : writer->folders_) {
-    if (writer->open_file(folder)) return writer;
-    if (problem == 0) problem = errno;
+    : folders_(std::move(folders)), header_(std::move(header)), now_ms_(std::move(now_ms)) {
+  for (const auto& folder : folders_) {
+    if (open_file(folder)) return;
   }
-  return Error(ErrorCode::Io,
-               fmt::format("nothing can be recorded in {}: {}",
-                           writer->folders_.empty() ? "" : writer->folders_.front().string(),
-                           std::generic_category().message(problem)),
-               "free some space, or name another store with --store DIR");
 }
 
 RecordingWriter::~RecordingWriter() {
   if (file_ >= 0) finish();
 }
 
-// A file that continues the recording has a name that sorts behind the one before.
-bool RecordingWriter::open_file(const std::filesystem::path& folder) {
+// A file that continues the recording has a name that sorts behind the one before. It begins with
+// `line`, where there is one: a folder that takes the header alone leaves no file.
+bool RecordingWriter::open_file(const std::filesystem::path& folder, std::string_view line) {
   if (!make_private_folder(folder)) return false;
   RecordingHeader header = header_;
   if (files_ > 0) header.id = fmt::format("{}-{:04}", header_.id, files_);
@@ -118,18 +105,16 @@ bool RecordingWriter::open_file(const std::filesystem::path& folder) {
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
   const std::string first = header_line(header);
-  if (!write_line(file, first)) {
-    const int problem = errno;
+  if (!write_line(file, first) || (!line.empty() && !write_line(file, line))) {
     ::close(file);
     ::unlink(path.c_str());
-    errno = problem;
     return false;
   }
   if (file_ >= 0) close_file(true);
   file_ = file;
   path_ = path;
   file_id_ = header.id;
-  offset_ = first.size() + 1;
+  offset_ = first.size() + 1 + (line.empty() ? 0 : line.size() + 1);
   clock_ms_ = 0;
   ++files_;
   return true;
@@ -168,7 +153,7 @@ bool RecordingWriter::append_anywhere(std::string_view raw) {
   const auto current = path_.parent_path();
   for (const auto& folder : folders_) {
     if (file_ >= 0 && folder == current) continue;
-    if (open_file(folder) && append(raw)) return true;
+    if (open_file(folder, raw)) return true;
   }
   return false;
 }

@@ -43,14 +43,14 @@ struct RecordedLine {
 //
 // Threads:   one at a time.
 // Ownership: the file stays when the writer dies; finish() marks it as complete.
-// Errors:    create() fails where no folder takes even the first line.
+// Errors:    none; is_on_disk() tells whether a folder takes it now.
 class RecordingWriter {
  public:
   static constexpr std::uint64_t kMemoryBytes = 64ULL << 20;
 
-  static Result<std::unique_ptr<RecordingWriter>> create(std::vector<std::filesystem::path> folders,
-                                                         RecordingHeader header,
-                                                         std::function<std::int64_t()> now_ms);
+  RecordingWriter(std::vector<std::filesystem::path> folders,
+                  RecordingHeader header,
+                  std::function<std::int64_t()> now_ms);
   ~RecordingWriter();
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
@@ -66,15 +66,13 @@ class RecordingWriter {
   void finish();
 
   const std::string& id() const { return header_.id; }
+  bool is_on_disk() const { return file_ >= 0; }
   std::uint64_t lost_lines() const { return lost_lines_ + total_lost_lines_; }
   // Lines that wait in memory because no folder takes them.
   std::uint64_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
-  RecordingWriter(std::vector<std::filesystem::path> folders,
-                  RecordingHeader header,
-                  std::function<std::int64_t()> now_ms);
-  bool open_file(const std::filesystem::path& folder);
+  bool open_file(const std::filesystem::path& folder, std::string_view line = {});
   void close_file(bool done);
   bool append(std::string_view raw);
   bool append_anywhere(std::string_view raw);

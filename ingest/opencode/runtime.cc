@@ -138,6 +138,11 @@ std::optional<fs::path> find_opencode(const std::vector<std::string>& environmen
 Result<OpenCodeRuntime> opencode_runtime(const std::vector<std::string>& environment,
                                          const fs::path& cache) {
   const auto path = find_opencode(environment);
+  if (const auto named = variable(environment, "RESPOOL_OPENCODE"); !path && !named.empty()) {
+    return Error(ErrorCode::NotFound,
+                 fmt::format("RESPOOL_OPENCODE names {}, which is no program", named),
+                 "correct it, or unset it to look in the usual places");
+  }
   if (!path) {
     return Error(ErrorCode::NotFound,
                  "OpenCode is not on this machine: it is neither on PATH nor in the folders its "

@@ -43,7 +43,7 @@ Watch::Watch(OpenCodeClient client, WatchOptions options)
 }
 
 Result<void> Watch::run() {
-  RESPOOL_TRY(rotate());
+  rotate();
   while (!stopped()) {
     const auto connected = connect();
     if (!connected && !connected_once_) return connected.error();
@@ -107,8 +107,9 @@ void Watch::line(std::string_view raw) {
   recorded_bytes_ += raw.size() + 1;
 }
 
-Result<void> Watch::rotate() {
+void Watch::rotate() {
   const std::int64_t now = options_.now_ms();
+  recording_since_ms_ = now;
   RecordingHeader header{.id = new_recording_id("watch", now),
                          .source = "watch",
                          .host = options_.host,
@@ -116,12 +117,11 @@ Result<void> Watch::rotate() {
                          .session = {},
                          .directory = {},
                          .started_ms = now};
-  RESPOOL_TRY(auto next, RecordingWriter::create(options_.spool_folders, header, options_.now_ms));
+  auto next = std::make_unique<RecordingWriter>(options_.spool_folders, header, options_.now_ms);
+  if (recording_ && !next->is_on_disk()) return;  // no disk takes a new file: the old one goes on
   if (recording_) recording_->finish();
   recording_ = std::move(next);
   recorded_bytes_ = 0;
-  recording_since_ms_ = now;
-  return ok();
 }
 
 Result<void> Watch::take(std::string_view data) {
@@ -135,10 +135,7 @@ Result<void> Watch::take(std::string_view data) {
   const std::int64_t now = options_.now_ms();
   const bool rotates = recorded_bytes_ > kRotateBytes ||
                        (recorded_bytes_ > 0 && now - recording_since_ms_ > kRotateMs);
-  if (rotates && recording_->waiting_bytes() == 0) {
-    const auto rotated = rotate();
-    if (!rotated) recording_since_ms_ = now;  // no disk takes a new file: the old one goes on
-  }
+  if (rotates && recording_->waiting_bytes() == 0) rotate();
   const bool heartbeat = record.wire_type == "server.heartbeat";
   if (gap_ || (heartbeat && now - filled_ms_ > kFillMs)) {
     RESPOOL_TRY(fill_gaps());

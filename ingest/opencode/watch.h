@@ -48,7 +48,7 @@ class Watch {
   Result<void> connect();
   Result<void> opened();
   Result<void> take(std::string_view data);
-  Result<void> rotate();
+  void rotate();
   Result<void> fill_gaps();
   Result<std::string> known_map();
   Result<void> take_history(std::string_view answer);

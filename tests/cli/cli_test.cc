@@ -257,15 +257,17 @@ TEST_CASE("a folder with other things in it is not taken for a store", "[cli]") 
   CHECK(fs::status(home.path()).permissions() == before);
 }
 
-TEST_CASE("a database is refused, not read as text", "[cli]") {
+TEST_CASE("a database named to ingest is read by its rows", "[cli]") {
   const Home home;
   write_file(home.path() / "opencode.db", corpus_file("opencode.db"));
 
   const auto result = home.run({"ingest", "opencode.db"});
+  const auto again = home.run({"ingest", "--json", "opencode.db"});
 
-  CHECK(result.exit_code == 3);
-  CHECK(result.err.find("database") != std::string::npos);
-  CHECK(home.run({"events"}).out.empty());
+  CHECK(result.exit_code == 0);
+  CHECK(again.out.find("\"appended\":0,") != std::string::npos);
+  CHECK(lines_of(home.run({"sessions", "--json"}).out).size() == 43);
+  CHECK(home.run({"verify"}).exit_code == 0);
 }
 
 TEST_CASE("events can embed what was delivered, one line each", "[cli]") {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <system_error>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -61,18 +62,27 @@ Result<RunLimits> limits_of(const Arguments& arguments) {
   return limits;
 }
 
+// A word or two and what a pipe brings are one prompt, as OpenCode has it.
 Result<std::string> read_prompt(const std::string& message) {
   std::string prompt = message;
-  if (message.empty()) {
-    if (::isatty(STDIN_FILENO) != 0) {
-      return Error(ErrorCode::InvalidArgument,
-                   "there is no prompt",
-                   "echo 'what to do' | respool run, or give it as a word");
-    }
+  if (::isatty(STDIN_FILENO) == 0) {
+    constexpr int kPatienceMs = 2000;
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (!message.empty() && ::poll(&input, 1, kPatienceMs) == 0)
+      std::fputs(
+          "respool: waiting for the end of stdin; if nothing comes from there: < /dev/null\n",
+          stderr);
+    std::string piped;
     char buffer[1 << 16];
     std::size_t got = 0;
     while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) > 0)
-      prompt.append(buffer, got);
+      piped.append(buffer, got);
+    if (!prompt.empty() && !piped.empty()) prompt.push_back('\n');
+    prompt += piped;
+  } else if (message.empty()) {
+    return Error(ErrorCode::InvalidArgument,
+                 "there is no prompt",
+                 "echo 'what to do' | respool run, or give it as a word");
   }
   if (prompt.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(ErrorCode::InvalidArgument, "the prompt is empty", "say what to do");
@@ -83,9 +93,13 @@ Result<std::string> read_prompt(const std::string& message) {
 class RunCommand {
  public:
   RunCommand(const Arguments& arguments, Context& context)
-      : arguments_(&arguments), context_(&context), echo_([this](std::string_view line) {
-          return context_->json() ? fmt::format("{}\n", line) : text_of(line);
-        }) {}
+      : arguments_(&arguments),
+        context_(&context),
+        echo_(STDOUT_FILENO,
+              [this](std::string_view line) {
+                return context_->json() ? fmt::format("{}\n", line) : text_of(line);
+              }),
+        talk_(STDERR_FILENO, [](std::string_view line) { return fmt::format("{}\n", line); }) {}
 
   Result<ExitCode> run() {
     RESPOOL_TRY(prepare());
@@ -98,8 +112,9 @@ class RunCommand {
     }
     take_in(outcome);
     RESPOOL_TRY(write_result(outcome));
-    echo_.finish();
     tell(outcome);
+    talk_.finish();
+    echo_.finish();
     if (stop_requested()) return ExitCode::Interrupted;
     return outcome.outcome == "completed" ? ExitCode::Done : ExitCode::No;
   }
@@ -217,7 +232,9 @@ class RunCommand {
                              .directory = run_.directory,
                              .started_ms = now_ms()};
       RESPOOL_TRY(context_->refuse_network_store());
-      RESPOOL_TRY(recording, RecordingWriter::create(context_->spool_folders(), header, now_ms));
+      recording = std::make_unique<RecordingWriter>(context_->spool_folders(), header, now_ms);
+      if (!recording->is_on_disk())
+        notice("no disk takes the recording now; it waits in memory, as far as that goes");
     }
     run_id_ = turn.run;
     const RunSinks sinks{.recording = recording.get(),
@@ -226,7 +243,7 @@ class RunCommand {
                                            const RecordedLine& place) { echo_.add(line, place); },
                          .on_stderr =
                              [this](std::string_view plain) {
-                               if (!context_->quiet()) fmt::print(stderr, "{}\n", plain);
+                               if (!context_->quiet()) talk_.talk(std::string(plain));
                              },
                          .interrupted = &stop_requested(),
                          .now_ms = now_ms};
@@ -283,9 +300,9 @@ class RunCommand {
     return Error(ErrorCode::Io, fmt::format("{} cannot be written", path), "name another file");
   }
 
-  void notice(const std::string& text) const { fmt::print(stderr, "respool: {}\n", text); }
+  void notice(const std::string& text) { talk_.talk(fmt::format("respool: {}", text)); }
 
-  void tell(const RunOutcome& outcome) const {
+  void tell(const RunOutcome& outcome) {
     if (context_->quiet() || (outcome.outcome == "completed" && context_->json())) return;
     notice(fmt::format("{}{}{}{}",
                        outcome.session.empty() ? "" : fmt::format("session {}: ", outcome.session),
@@ -308,6 +325,7 @@ class RunCommand {
   OpenCodeRuntime runtime_;
   std::optional<GitState> git_;
   Echo echo_;
+  Echo talk_;
 };
 
 }  // namespace

@@ -103,6 +103,10 @@ Result<ExitCode> run_verify(const Arguments& arguments, Context& context) {
 
 Result<ExitCode> run_rebuild(const Arguments&, Context& context) {
   RESPOOL_TRY(const auto store, context.open_for_writing("rebuild"));
+  {
+    RESPOOL_TRY(const auto recorder, Recorder::open(*store));
+    RESPOOL_TRY(context.drain(*store, *recorder));
+  }
   RESPOOL_TRY(rebuild_model(*store));
   RESPOOL_TRY(const auto last, last_position(store->view()));
   RESPOOL_TRY(store->close());
