@@ -58,6 +58,13 @@ Content decode_content(std::string_view raw, Shape shape) {
   if (raw.size() > kDecodeLimitBytes || !json->load(raw)) return content;
   const auto object = json->object();
   if (!object) return content;
+  if (shape == Shape::DatabaseRow) {
+    each_field(*object, [&](std::string_view key, Value field) {
+      if (key != "data") return;
+      if (auto part = json::object_of(field)) read_part(*part, content);
+    });
+    return content;
+  }
   if (shape == Shape::ExportPart) {
     read_part(*object, content);
   } else {
