@@ -31,7 +31,7 @@ Liveness liveness_of(const WriterIdentity& writer);
 // after.
 struct SpoolFile {
   std::filesystem::path path;
-  std::string id;  // letters, digits and "-": names the recording for ever
+  std::string id;  // letters, digits, "-", "_": names the recording for ever
   WriterIdentity writer;
   bool done = false;
   std::uint64_t bytes = 0;

@@ -39,7 +39,7 @@ class RunEvidence {
   bool session_not_found() const { return not_found_; }
 
   struct Verdict {
-    std::string outcome;  // completed, blocked, failed, ... as CLI.md names them
+    std::string outcome;  // completed, blocked, failed, ...: see schema/FORMAT.md, "Notes"
     std::string reason;   // a sentence for people, "" where the outcome says it all
   };
   Verdict verdict(StopReason stop, std::optional<int> exit, int signal, bool resumed) const;

@@ -3,11 +3,11 @@
 
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
 
 // `respool plugin install` fills these in. An array takes the place of the second.
 const SPOOL = "@SPOOL@";
+const FALLBACK = "@FALLBACK@"; // where the disk of the first is full
 const EXCLUDE = "@EXCLUDE@"; // directories whose instances are not captured
 const HOST = "@HOST@";
 const PAUSE = "@PAUSE@"; // while this file exists nothing is captured
@@ -40,8 +40,7 @@ function writerName() {
 // A copy that was not installed has no absolute path here and records nothing.
 function spoolFolders() {
   if (!path.isAbsolute(SPOOL)) return [];
-  const state = process.env.XDG_STATE_HOME || path.join(os.homedir(), ".local", "state");
-  return [...new Set([SPOOL, path.join(state, "respool", "spool")])];
+  return [...new Set([SPOOL, FALLBACK])];
 }
 
 function clockLine(at) {
