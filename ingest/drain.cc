@@ -177,9 +177,9 @@ Result<DrainReport> drain_spool(Store& store, Recorder& recorder, const DrainOpt
   return Drain(store, recorder, options).run();
 }
 
-Result<std::uint64_t> undrained_bytes(const ReadView* view,
-                                      const std::vector<std::filesystem::path>& folders) {
-  std::uint64_t bytes = 0;
+Result<SpoolState> spool_state(const ReadView* view,
+                               const std::vector<std::filesystem::path>& folders) {
+  SpoolState state;
   for (const auto& file : list_spool(folders)) {
     std::uint64_t taken = 0;
     bool complete = false;
@@ -188,9 +188,11 @@ Result<std::uint64_t> undrained_bytes(const ReadView* view,
       taken = cursor.offset;
       complete = cursor.complete;
     }
-    if (!complete && file.bytes > taken) bytes += file.bytes - taken;
+    const std::uint64_t waiting = !complete && file.bytes > taken ? file.bytes - taken : 0;
+    state.undrained_bytes += waiting;
+    state.has_work |= waiting > 0 || file.ended();
   }
-  return bytes;
+  return state;
 }
 
 }  // namespace respool

@@ -34,8 +34,12 @@ struct DrainReport {
 // Errors: those of the recorder. A recording that cannot be read is left where it is and named.
 Result<DrainReport> drain_spool(Store& store, Recorder& recorder, const DrainOptions& options);
 
-// Bytes in the spool that are not in the store yet. `view` may be absent: then none are.
-Result<std::uint64_t> undrained_bytes(const ReadView* view,
-                                      const std::vector<std::filesystem::path>& folders);
+struct SpoolState {
+  std::uint64_t undrained_bytes = 0;  // not in the store yet
+  bool has_work = false;              // these, or recordings that ended and only wait to be closed
+};
+// `view` may be absent: then nothing is in the store.
+Result<SpoolState> spool_state(const ReadView* view,
+                               const std::vector<std::filesystem::path>& folders);
 
 }  // namespace respool

@@ -188,7 +188,9 @@ Result<void> Ingester::take(const Frame& frame) {
   if (part != nullptr && !part->output_path.empty())
     output_paths_.emplace(session, part->output_path);
   note_damage(frame, record);
-  if (record.kind == Kind::Unknown && record.shape != Shape::Malformed) ++counts_.unknown;
+  if (record.kind == Kind::Unknown && record.shape != Shape::Malformed &&
+      !is_known_member(observation.wire_type))
+    ++counts_.unknown;
   return append(observation, record);
 }
 

@@ -35,7 +35,7 @@ std::vector<CommandSpec> capture_commands() {
         {"thinking", "", "show the model's reasoning"},
         {"auto", "", "approve what the configuration would ask about"},
         {"title", "TEXT", "the session's title"},
-        {"mode", "default|full_access|plan", "what the agent may do; plan changes nothing"},
+        {"mode", "default|full_access|plan", "plan denies bash, write, edit, patch, task"},
         {"startup-timeout", "SECONDS", "end it when nothing is printed at first (default 120)"},
         {"idle-timeout", "SECONDS", "end it when nothing more is printed (default 600)"},
         {"turn-timeout", "SECONDS", "end it after so long altogether (default: never)"},

@@ -59,9 +59,9 @@ std::filesystem::path state_home() {
 // Beside the store; where that disk is full, in the user's state folder, apart for each store.
 std::vector<std::filesystem::path> spool_folders_of(const std::filesystem::path& store) {
   const auto state = state_home() / "respool";
-  if (store == data_home() / "respool") return {store / "spool", state / "spool"};
-  std::error_code error;
-  const auto whole = std::filesystem::weakly_canonical(store, error).string();
+  const std::string whole = canonical_directory(store);
+  if (whole == canonical_directory(data_home() / "respool"))
+    return {store / "spool", state / "spool"};
   return {store / "spool", state / fmt::format("spool-{:016x}", content_hash(whole))};
 }
 
@@ -117,13 +117,14 @@ Result<void> Context::refuse_network_store() const {
   return refuse_network_file_system(folder);
 }
 
-Result<DrainReport> Context::drain(Store& store, Recorder& recorder) {
+Result<DrainReport> Context::drain(Store& store, Recorder& recorder, bool to_the_end) {
   if (!drains_) return DrainReport();
-  RESPOOL_TRY(
-      auto report,
-      drain_spool(store,
-                  recorder,
-                  {.folders = spool_folders_, .now_ms = now_ms, .stop = &stop_requested()}));
+  RESPOOL_TRY(auto report,
+              drain_spool(store,
+                          recorder,
+                          {.folders = spool_folders_,
+                           .now_ms = now_ms,
+                           .stop = to_the_end ? nullptr : &stop_requested()}));
   for (const auto& broken : report.broken)
     remark(fmt::format("A recording cannot be read and stays where it is: {}", broken));
   return report;
@@ -139,14 +140,14 @@ Result<void> Context::drain_waiting() {
   if (!drains_ || list_spool(spool_folders_).empty()) return ok();
   StoreOptions options{
       .directory = store_directory_, .host = host_, .purpose = "read", .now_ms = now_ms()};
-  std::uint64_t bytes = 0;
+  SpoolState state;
   {
     // A store that cannot be read yet, because its making was cut short, is mended by the drain.
     const auto store = Store::open(options, Access::Read);
     std::optional<ReadView> view;
     if (store) view.emplace(store.value()->view());
-    RESPOOL_TRY(bytes, undrained_bytes(view ? &*view : nullptr, spool_folders_));
-    if (bytes == 0) return ok();
+    RESPOOL_TRY(state, spool_state(view ? &*view : nullptr, spool_folders_));
+    if (!state.has_work) return ok();
   }
   const auto drained = [&]() -> Result<void> {
     RESPOOL_TRY(const auto store, open_for_writing("drain"));
@@ -155,7 +156,8 @@ Result<void> Context::drain_waiting() {
     return store->close();
   }();
   // What is in the store can be answered all the same.
-  if (!drained) say_undrained(bytes, drained.error().message());
+  if (!drained && state.undrained_bytes > 0)
+    say_undrained(state.undrained_bytes, drained.error().message());
   return ok();
 }
 

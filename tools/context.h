@@ -42,7 +42,8 @@ class Context {
   Result<std::unique_ptr<Store>> open_if_there();
   Result<std::unique_ptr<Store>> open_for_writing(const std::string& purpose);
   // Takes in what waits in the spool, beside what the caller is about to record.
-  Result<DrainReport> drain(Store& store, Recorder& recorder);
+  // `to_the_end`: also after an interrupt, which is how captures end.
+  Result<DrainReport> drain(Store& store, Recorder& recorder, bool to_the_end = false);
 
   // Filters and zone as the flags give them. `positional` names the session where there is one.
   Result<Filter> filter(const Arguments& arguments, const std::string& session) const;

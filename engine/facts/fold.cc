@@ -263,7 +263,7 @@ void note_problems(SessionFacts& facts, const EventContext& event, const Record&
   if ((record.problems & kUnknownVariant) != 0) {
     add_problem(facts, event, GapKind::UnknownVariant, record.problem_detail);
   }
-  if (record.kind == Kind::Unknown) {
+  if (record.kind == Kind::Unknown && !is_known_member(event.wire_type)) {
     add_problem(
         facts, event, GapKind::UnknownType, event.wire_type.empty() ? "no type" : event.wire_type);
   }

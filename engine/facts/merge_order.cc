@@ -49,6 +49,13 @@ std::int64_t id_order(const std::string& id, std::int64_t hint_ms) {
   return resolve_id_time(*time, hint_ms) * kCounters + time->counter();
 }
 
+// OpenCode's own "continue" after a compaction: a run stream shows it without a role.
+bool is_continuation(const MessageFacts& message) {
+  return std::any_of(message.parts.begin(), message.parts.end(), [](const auto& part) {
+    return part.second.continuation;
+  });
+}
+
 }  // namespace
 
 std::optional<std::int64_t> message_time(const SessionFacts& facts,
@@ -76,7 +83,7 @@ std::vector<OrderedMessage> message_order(const SessionFacts& facts) {
     const bool live = message.row && is_live(*message.row);
     if (!live && !has_live_parts(message)) continue;
     OrderedMessage ordered{&id, &message, message_time(facts, id, message).value_or(0), false};
-    ordered.assistant = !live || message.row->role != "user";
+    ordered.assistant = live ? message.row->role != "user" : !is_continuation(message);
     const std::int64_t effective = effective_time(facts, ordered);
     keyed.push_back({{effective, ordered.assistant, id_order(id, effective), id}, ordered});
   }

@@ -54,6 +54,8 @@ Result<void> Watch::run() {
       wait_before_retry();
     }
   }
+  // What the server said last may still be on its way; its history has the durable part.
+  if (const auto last = fill_gaps(); !last && options_.tell) options_.tell(last.error().message());
   recording_->finish();
   return ok();
 }

@@ -136,6 +136,11 @@ class Child {
       return Error(ErrorCode::Io,
                    fmt::format("{} cannot be started: {}", command_->program, error.what()));
     }
+    // OpenCode 1.18 ends without waiting for what its output pipe does not take at once.
+    // The largest pipe that the system gives this user.
+    for (const int bytes : {16 << 20, 4 << 20, 1 << 20}) {
+      if (::fcntl(out_.native_handle(), F_SETPIPE_SZ, bytes) >= 0) break;
+    }
     Pipe::close(lifeline_.read);
     Pipe::close(report_.write);
     report_reader_.assign(Pipe::release(report_.read));

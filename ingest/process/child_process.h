@@ -14,9 +14,9 @@ namespace respool {
 struct ChildCommand {
   std::string program;  // a path
   std::vector<std::string> arguments;
-  std::string directory;                 // it works here, "" for where we are
-  std::vector<std::string> environment;  // "NAME=value", all of it
-  std::string input;                     // its standard input, which is closed after
+  std::string directory;                   // it works here, "" for where we are
+  std::vector<std::string> environment;    // "NAME=value", all of it
+  std::string input;                       // its standard input, which is closed after
   std::optional<unsigned> file_mask = {};  // instead of ours
 };
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "schema/opencode/plain_text.h"
+
 namespace respool {
 namespace {
 
@@ -29,6 +31,7 @@ void RunEvidence::line(const Record& record) {
   if (session_.empty()) session_ = record.session;
   if (const auto* error = std::get_if<ErrorBody>(&record.body)) {
     error_name_ = error->name;
+    error_text_ = plain_text(error->text);
     error_is_last_ = true;
   }
   if (const auto* row = std::get_if<fb::PartRowT>(&record.body)) part(*row);
@@ -88,7 +91,7 @@ RunEvidence::Verdict RunEvidence::by_end(std::optional<int> exit, int signal) co
         signal == SIGINT || signal == SIGTERM || signal == SIGKILL || signal == SIGHUP;
     return {asked ? "aborted" : "failed", fmt::format("OpenCode died of signal {}", signal)};
   }
-  if (error_is_last_) return {"failed", fmt::format("the provider's error was {}", error_name_)};
+  if (error_is_last_) return {"failed", fmt::format("{}: {}", error_name_, error_text_)};
   const bool had_error = !error_name_.empty();
   if (*exit != 0 && !(had_error && last_finish_ == "stop"))
     return {"failed", fmt::format("OpenCode ended with exit code {}", *exit)};

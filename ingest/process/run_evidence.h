@@ -53,8 +53,9 @@ class RunEvidence {
   std::uint64_t lines_ = 0;
   std::uint64_t withheld_ = 0;
   std::uint64_t compactions_ = 0;
-  std::string last_finish_;     // of the last step that ended
-  std::string error_name_;      // of the last error line
+  std::string last_finish_;  // of the last step that ended
+  std::string error_name_;   // of the last error line
+  std::string error_text_;
   bool error_is_last_ = false;  // nothing that ended came after it
   bool restarted_ = false;      // a step began again before it ended
   bool refused_ = false;        // of the last tool call

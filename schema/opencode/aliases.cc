@@ -156,6 +156,11 @@ Kind kind_of(std::string_view wire_type) {
   return found != kAliases.end() && found->wire_type == name ? found->kind : Kind::Unknown;
 }
 
+bool is_known_member(std::string_view name) {
+  constexpr auto kKnown = std::to_array<std::string_view>({"project", "session_diff", "todo"});
+  return std::ranges::find(kKnown, name) != kKnown.end();
+}
+
 std::string_view promised_part_type(std::string_view run_line_type) {
   constexpr auto kPromises = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"reasoning", "reasoning"},

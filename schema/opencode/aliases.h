@@ -42,6 +42,9 @@ enum class Kind : std::uint8_t {
 // The kind of a wire type. A trailing ".1" (OpenCode's schema version) is ignored.
 Kind kind_of(std::string_view wire_type);
 
+// True for members of an export or folders of a storage tree that are known and say nothing more.
+bool is_known_member(std::string_view name);
+
 // The part type a run line's type promises ("tool_use" promises "tool"), "" where none.
 std::string_view promised_part_type(std::string_view run_line_type);
 

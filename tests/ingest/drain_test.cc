@@ -45,7 +45,7 @@ class SpooledStore : public TempStore {
   }
   std::uint64_t undrained() {
     const ReadView view = store().view();
-    return value(undrained_bytes(&view, {spool()}));
+    return value(spool_state(&view, {spool()})).undrained_bytes;
   }
   std::string outcome_of(const std::string& session, const std::string& run) const {
     const auto all = facts(session).runs;

@@ -112,4 +112,11 @@ void check_same_facts(const LiveHome& home, const std::string& session, const st
   }
 }
 
+void wait_for_export(const LiveHome& home, const std::string& session) {
+  home.ingest_export(session);
+  const Facts wanted = facts_of(home, WhichStore::Second, session);
+  becomes_true(std::chrono::seconds(60),
+               [&] { return facts_of(home, WhichStore::First, session) == wanted; });
+}
+
 }  // namespace respool::test

@@ -23,10 +23,16 @@ struct Facts {
   std::vector<std::string> tools;    // call, outcome, input, output, times, child session
   std::vector<std::string> answers;  // what the model said and its tools printed, by part
   std::vector<std::string> prompts;  // what the user said
+
+  friend bool operator==(const Facts&, const Facts&) = default;
 };
 Facts facts_of(const LiveHome& home, WhichStore store, const std::string& session);
 
 // Checks that both stores say the same; `what` names the case where they do not.
 void check_same_facts(const LiveHome& home, const std::string& session, const std::string& what);
+
+// Takes the export into the second store, and waits until the first says the same or a minute is
+// over: a watch hears of a turn's end only after the one who asked for the turn.
+void wait_for_export(const LiveHome& home, const std::string& session);
 
 }  // namespace respool::test

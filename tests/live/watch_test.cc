@@ -68,10 +68,12 @@ TEST_CASE("a watch records what OpenCode exports, of subagents too, and who perm
   const auto refused = server.run_attached("ask permission");
   const auto reply = [&] { return column(home.ask({"permissions", refused, "--json"}), "reply"); };
   CHECK(becomes_true(kLimit, [&] { return reply() == std::vector<std::string>{"reject"}; }));
+  const auto child = child_of(home, parent);
+  for (const auto& session : {parent, child, edited, refused})
+    wait_for_export(home, session);
   stop_watch(*watch);
 
-  for (const auto& session : {parent, child_of(home, parent), edited, refused}) {
-    home.ingest_export(session);
+  for (const auto& session : {parent, child, edited, refused}) {
     check_same_facts(home, session, "watched");
     check_no_sequence_gap(home.ask({"gaps", session, "--json"}));
   }

@@ -263,13 +263,16 @@ class RunCommand {
       if (list_spool(context_->spool_folders()).empty()) return ok();
       RESPOOL_TRY(const auto store, context_->open_for_writing("run"));
       RESPOOL_TRY(const auto recorder, Recorder::open(*store));
-      RESPOOL_TRY(context_->drain(*store, *recorder));
+      RESPOOL_TRY(context_->drain(*store, *recorder, true));
       // What ended badly may have gone on where nobody saw it: OpenCode's database knows.
       const bool ended = outcome.outcome == "completed" || outcome.outcome == "blocked" ||
                          outcome.outcome == "retried_and_completed";
-      if (!ended && !database_.empty()) {
+      const auto databases = opencode_databases(environment_);
+      if (database_.empty() && !databases.empty()) database_ = databases.front().string();
+      const std::string session = outcome.session.empty() ? run_.session : outcome.session;
+      if (!ended && !session.empty() && !database_.empty()) {
         DatabaseSyncOptions options{.host = context_->host(), .now_ms = now_ms, .stop = nullptr};
-        options.sessions = {outcome.session.empty() ? run_.session : outcome.session};
+        options.sessions = {session};
         RESPOOL_TRY(sync_database(*store, *recorder, database_, options));
       }
       RESPOOL_TRY(recorder->finish());

@@ -37,7 +37,7 @@ void drain_quietly(Context& context) {
   const auto drained = [&]() -> Result<void> {
     RESPOOL_TRY(const auto store, context.open_for_writing("watch"));
     RESPOOL_TRY(const auto recorder, Recorder::open(*store));
-    RESPOOL_TRY(context.drain(*store, *recorder));
+    RESPOOL_TRY(context.drain(*store, *recorder, true));
     return store->close();
   }();
   const bool busy = !drained && drained.error().code() == ErrorCode::StoreBusy;

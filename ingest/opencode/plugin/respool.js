@@ -11,9 +11,10 @@ const FALLBACK = "@FALLBACK@"; // where the disk of the first is full
 const EXCLUDE = "@EXCLUDE@"; // directories whose instances are not captured
 const HOST = "@HOST@";
 const PAUSE = "@PAUSE@"; // while this file exists nothing is captured
+// A copy that was not installed has no absolute path in it and records nothing.
+const FOLDERS = [...new Set([SPOOL, FALLBACK])].filter((folder) => path.isAbsolute(folder));
 
-// What is delivered carries no time of receipt: a clock line goes before the first line of each
-// second.
+// Events carry no time of receipt: a clock line goes before the first line of each second.
 const CLOCK_MS = 1000;
 // While nothing can be written, this often it is tried again.
 const RETRY_MS = 500;
@@ -37,18 +38,27 @@ function writerName() {
   }
 }
 
-// A copy that was not installed has no absolute path here and records nothing.
-function spoolFolders() {
-  if (!path.isAbsolute(SPOOL)) return [];
-  return [...new Set([SPOOL, FALLBACK])];
-}
+const lineOf = (object) => Buffer.from(JSON.stringify(object) + "\n");
+const clockLine = (at) => lineOf({ type: "respool.clock", timestamp: at });
 
-function clockLine(at) {
-  return Buffer.from(`{"type":"respool.clock","timestamp":${at}}\n`);
+function headerLine(id) {
+  const run = process.env.RESPOOL_RUN || undefined; // `respool run` started this process
+  const from = { source: "plugin", host: HOST, run, directory: process.cwd() };
+  const by = { started_ms: Date.now(), pid: process.pid, writer: "respool-plugin 1" };
+  return lineOf({ respool_recording: 1, id, ...from, ...by });
 }
 
 function writeAll(file, bytes) {
   for (let done = 0; done < bytes.length; ) done += fs.writeSync(file, bytes, done);
+  return true;
+}
+
+function quietly(action) {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
 }
 
 // One recording. Each line is with the kernel before take() returns, so that a killed OpenCode
@@ -56,12 +66,8 @@ function writeAll(file, bytes) {
 class Recording {
   id = `plugin-${randomBytes(8).toString("hex")}`;
   writer = writerName();
-  folders = spoolFolders();
-  files = 0;
+  files = 0; // how many were begun
   file = -1;
-  name = ""; // path of the file, without its ending
-  size = 0;
-  clock = 0;
   begun = false; // an event of a session came
   waiting = []; // {line, at}, in the order they came
   waitingBytes = 0;
@@ -69,39 +75,32 @@ class Recording {
   failedAt = -Infinity;
 
   take(line, at, namesSession) {
-    if (this.lost.records > 0 && !this.drain(at)) return this.lose(line);
+    const behind = this.lost.records > 0 && !this.drain(at);
     this.waiting.push({ line, at });
     this.waitingBytes += line.length;
     this.begun ||= namesSession;
     if (!this.begun) {
       while (this.waitingBytes > HELD_BYTES) this.waitingBytes -= this.waiting.shift().line.length;
-    } else if (!this.drain(at) && this.waitingBytes > MEMORY_BYTES) {
-      this.waitingBytes -= line.length;
-      this.lose(this.waiting.pop().line);
+    } else if (behind || (!this.drain(at) && this.waitingBytes > MEMORY_BYTES)) {
+      this.waitingBytes -= this.waiting.pop().line.length;
+      this.lost.records += 1;
+      this.lost.bytes += line.length - 1;
     }
-  }
-
-  lose(line) {
-    this.lost.records += 1;
-    this.lost.bytes += line.length - 1;
   }
 
   // Writes what waits, then what was lost; true where nothing is left to write.
   drain(now) {
     if (Math.abs(now - this.failedAt) < RETRY_MS) return false;
     let done = 0;
-    while (done < this.waiting.length) {
+    for (; done < this.waiting.length; done++) {
       const { line, at } = this.waiting[done];
       if (!this.write(line, at)) break;
       this.waitingBytes -= line.length;
-      done += 1;
     }
     this.waiting.splice(0, done);
-    if (this.waiting.length === 0 && this.lost.records > 0) {
-      const note = { type: "respool.lost", timestamp: now, ...this.lost };
-      const told = this.write(Buffer.from(JSON.stringify(note) + "\n"), now);
-      if (told) this.lost = { records: 0, bytes: 0 };
-    }
+    const note = { type: "respool.lost", timestamp: now, ...this.lost };
+    if (this.waiting.length === 0 && this.lost.records > 0 && this.write(lineOf(note), now))
+      this.lost = { records: 0, bytes: 0 };
     const whole = this.waiting.length === 0 && this.lost.records === 0;
     this.failedAt = whole ? -Infinity : now;
     return whole;
@@ -110,31 +109,21 @@ class Recording {
   write(line, at) {
     if (this.file >= 0 && this.append(line, at)) return true;
     const current = this.file >= 0 ? path.dirname(this.name) : "";
-    return this.folders.some((folder) => folder !== current && this.open(folder, line, at));
+    return FOLDERS.some((folder) => folder !== current && this.open(folder, line, at));
   }
 
   append(line, at) {
     const tick = at - this.clock >= CLOCK_MS || at < this.clock;
     const bytes = tick ? Buffer.concat([clockLine(at), line]) : line;
-    try {
-      writeAll(this.file, bytes);
+    if (quietly(() => writeAll(this.file, bytes))) {
       this.size += bytes.length;
       if (tick) this.clock = at;
       return true;
-    } catch {
-      this.cutTornLine();
-      return false;
     }
-  }
-
-  // Whole lines only: what a full disk took of one is cut off again. Where that fails too, no line
-  // may follow it in this file.
-  cutTornLine() {
-    try {
-      fs.ftruncateSync(this.file, this.size);
-    } catch {
-      this.close(false);
-    }
+    // Whole lines only: what a full disk took of one is cut off again. Where that fails too, no
+    // line may follow it in this file.
+    if (!quietly(() => fs.ftruncateSync(this.file, this.size) ?? true)) this.close(false);
+    return false;
   }
 
   // Begins a file together with its first line, so that none is left that says nothing. A file that
@@ -142,36 +131,19 @@ class Recording {
   open(folder, line, at) {
     const id = this.files === 0 ? this.id : `${this.id}-${String(this.files).padStart(4, "0")}`;
     const name = path.join(folder, `${id}.${this.writer}`);
-    const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = fs.constants;
     let file = -1;
     try {
-      const bytes = Buffer.concat([this.header(id), clockLine(at), line]);
+      const bytes = Buffer.concat([headerLine(id), clockLine(at), line]);
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-      file = fs.openSync(`${name}.open`, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600);
+      file = fs.openSync(`${name}.open`, "ax", 0o600);
       writeAll(file, bytes);
       this.close(true);
       Object.assign(this, { file, name, size: bytes.length, clock: at, files: this.files + 1 });
       return true;
     } catch {
-      if (file >= 0) quietly(() => fs.closeSync(file));
-      if (file >= 0) quietly(() => fs.unlinkSync(`${name}.open`));
+      if (file >= 0) quietly(() => (fs.closeSync(file), fs.unlinkSync(`${name}.open`)));
       return false;
     }
-  }
-
-  header(id) {
-    const header = {
-      respool_recording: 1,
-      id,
-      source: "plugin",
-      host: HOST,
-      run: process.env.RESPOOL_RUN || undefined,
-      directory: process.cwd(),
-      started_ms: Date.now(),
-      pid: process.pid,
-      writer: "respool-plugin 1",
-    };
-    return Buffer.from(JSON.stringify(header) + "\n");
   }
 
   close(done) {
@@ -185,24 +157,15 @@ class Recording {
   finish() {
     this.failedAt = -Infinity;
     if (this.begun) this.drain(Date.now());
-    this.begun = false;
+    this.begun &&= this.waiting.length > 0;
     this.close(true);
-  }
-}
-
-function quietly(action) {
-  try {
-    return action();
-  } catch {
-    return undefined;
   }
 }
 
 function isExcluded(directory) {
   const real = (name) => quietly(() => fs.realpathSync(name)) ?? path.resolve(name);
-  const here = real(directory);
   return EXCLUDE.some((name) => {
-    const way = path.relative(real(name), here);
+    const way = path.relative(real(name), real(directory));
     return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
   });
 }
@@ -211,28 +174,25 @@ function isExcluded(directory) {
 let recording;
 let instances = 0;
 
-function begin() {
-  if (recording) return;
-  recording = new Recording();
-  process.on("exit", () => quietly(() => recording.finish()));
-}
-
 function take(event) {
   if (fs.existsSync(PAUSE)) return;
   const namesSession = event.type.startsWith("session.") || !!event.properties?.sessionID;
-  recording.take(Buffer.from(JSON.stringify(event) + "\n"), Date.now(), namesSession);
+  recording.take(lineOf(event), Date.now(), namesSession);
+  // A turn that is cut off at the end tells so after the last instance is disposed.
+  if (instances === 0) recording.finish();
+}
+
+// The terminal interface runs this in a worker, which ends without an exit event.
+async function dispose() {
+  instances -= 1;
+  if (instances === 0) quietly(() => recording.finish());
 }
 
 export const Respool = async (context) => {
-  const off = process.env.RESPOOL_CAPTURE === "off" || spoolFolders().length === 0;
+  const off = process.env.RESPOOL_CAPTURE === "off" || FOLDERS.length === 0;
   if (off || quietly(() => isExcluded(context.directory)) !== false) return {};
-  quietly(begin);
+  if (!recording) process.on("exit", () => quietly(() => recording.finish()));
+  recording ??= new Recording();
   instances += 1;
-  return {
-    event: async ({ event }) => quietly(() => take(event)),
-    dispose: async () => {
-      instances -= 1;
-      if (instances === 0) quietly(() => recording.finish());
-    },
-  };
+  return { event: async ({ event }) => quietly(() => take(event)), dispose };
 };
