@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 
-// `respool plugin install` fills these in. An array takes the place of the second.
+// `respool plugin install` fills these in; an array takes the place of EXCLUDE.
 const SPOOL = "@SPOOL@";
 const FALLBACK = "@FALLBACK@"; // where the disk of the first is full
 const EXCLUDE = "@EXCLUDE@"; // directories whose instances are not captured
