@@ -59,6 +59,7 @@ class Sync {
     const ScratchDirectory scratch;
     RESPOOL_TRY(const auto source, DatabaseSource::open(database_, scratch.path()));
     RESPOOL_TRY(ingester_.start(database_.string()));
+    RESPOOL_TRY(find_unwanted(*source));
     const DatabaseMark since{.signature = cursor.signature, .tables = cursor.tables};
     RESPOOL_TRY(source->each_row(options_->again ? DatabaseMark{} : since,
                                  [this](const DatabaseRow& row) { return take(row); }));
@@ -79,7 +80,21 @@ class Sync {
   }
 
  private:
+  // A session's directory stands in its own row alone, which may come after its messages.
+  Result<void> find_unwanted(DatabaseSource& source) {
+    if (!options_->captures) return ok();
+    return source.each_row(DatabaseMark{}, [this](const DatabaseRow& row) -> Result<void> {
+      if (row.table != "session") return ok();
+      const Record record = decode_record(row.raw, Shape::DatabaseRow);
+      const auto* session = std::get_if<fb::SessionRowT>(&record.body);
+      if (session != nullptr && !options_->captures(session->directory))
+        unwanted_.insert(record.session);
+      return ok();
+    });
+  }
+
   bool wanted(std::string_view session) const {
+    if (unwanted_.contains(std::string(session))) return false;
     const auto& only = options_->sessions;
     return only.empty() || std::ranges::find(only, session) != only.end();
   }
@@ -213,6 +228,7 @@ class Sync {
   Ingester ingester_;
   DatabaseSyncReport report_;
   std::set<std::string> touched_;
+  std::set<std::string> unwanted_;
   std::uint64_t read_bytes_ = 0;
 };
 

@@ -19,6 +19,8 @@ struct DatabaseSyncOptions {
   // Only these, for a look at what a run left; the next whole reading starts where it would have.
   std::vector<std::string> sessions = {};
   bool again = false;  // all rows, also where nothing changed
+  // False for directories whose sessions are not wanted; null: all are.
+  std::function<bool(const std::string& directory)> captures = {};
 };
 
 struct DatabaseSyncReport {

@@ -101,8 +101,12 @@ Context::Context(const Arguments& arguments)
   if (seconds) wait_ = std::chrono::seconds(seconds.value());
 }
 
+bool Context::captures() const {
+  return environment("RESPOOL_CAPTURE") != "off";
+}
+
 bool Context::captures(const std::filesystem::path& directory) const {
-  if (environment("RESPOOL_CAPTURE") == "off") return false;
+  if (!captures()) return false;
   const std::string here = canonical_directory(directory) + "/";
   return std::none_of(excluded_.begin(), excluded_.end(), [&](const std::string& excluded) {
     return here.starts_with(canonical_directory(excluded) + "/");

@@ -58,6 +58,8 @@ class Context {
   // False where the user does not want this directory captured: RESPOOL_CAPTURE=off, or it lies in
   // one of "capture.exclude" of the configuration.
   bool captures(const std::filesystem::path& directory) const;
+  // False where nothing at all is to be captured.
+  bool captures() const;
   // Io where the store's place, or the nearest folder above it that is there, is on a network.
   Result<void> refuse_network_store() const;
   const std::vector<std::string>& excluded_directories() const { return excluded_; }

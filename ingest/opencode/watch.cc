@@ -127,13 +127,12 @@ void Watch::rotate() {
 }
 
 Result<void> Watch::take(std::string_view data) {
-  if (data.find('\n') == std::string_view::npos) {
-    line(data);
-  } else {
-    line(minify_json(data));  // JSON of several lines: the line ends are none of its content
-  }
   const Record record = decode_record(data);
-  saw(record);
+  if (wanted(data, record)) {
+    // JSON of several lines: the line ends are none of its content.
+    line(data.find('\n') == std::string_view::npos ? std::string(data) : minify_json(data));
+    saw(record);
+  }
   const std::int64_t now = options_.now_ms();
   const bool rotates = recorded_bytes_ > kRotateBytes ||
                        (recorded_bytes_ > 0 && now - recording_since_ms_ > kRotateMs);
@@ -148,6 +147,24 @@ Result<void> Watch::take(std::string_view data) {
     rested_ms_ = options_.now_ms();
   }
   return ok();
+}
+
+// By the directory a frame names, or that its session was made in.
+bool Watch::wanted(std::string_view raw, const Record& record) {
+  if (!options_.captures) return true;
+  constexpr std::string_view kDirectory = "{\"directory\":\"";
+  std::string directory;
+  if (raw.starts_with(kDirectory)) {
+    raw.remove_prefix(kDirectory.size());
+    directory = raw.substr(0, raw.find('"'));
+  }
+  if (const auto* session = std::get_if<fb::SessionRowT>(&record.body))
+    directory = session->directory;
+  if (!directory.empty() && !options_.captures(directory)) {
+    if (!record.session.empty()) unwanted_.insert(record.session);
+    return false;
+  }
+  return !unwanted_.contains(record.session);
 }
 
 // Follows the numbers of durable events, and notes where a session lives when it first shows.
@@ -208,7 +225,7 @@ Result<void> Watch::take_history(std::string_view answer) {
   // The rows of all sessions are ordered by number alone, so each session's come in order.
   const auto taken = cut_document(answer, 0, [this](const Frame& frame) -> Result<void> {
     const Record record = decode_record(frame.raw);
-    if (record.shape != Shape::SyncRow) return ok();
+    if (record.shape != Shape::SyncRow || !wanted(frame.raw, record)) return ok();
     line(frame.raw);
     saw(record);
     return ok();

@@ -26,6 +26,8 @@ struct WatchOptions {
   const std::atomic<bool>* stop = nullptr;
   // What the store has of each session: OpenCode's own event numbers from 0 up to this one.
   std::map<std::string, std::uint64_t> known;
+  // False for directories that are not captured; null: all are.
+  std::function<bool(const std::string& directory)> captures;
   // Called when nothing is urgent, some times a minute: a chance to drain the spool.
   std::function<void()> at_rest;
   // Told once for each connection made and lost, in words.
@@ -54,6 +56,7 @@ class Watch {
   Result<void> take_history(std::string_view answer);
   void saw(const Record& record);
   void note_binding(const Record& record);
+  bool wanted(std::string_view raw, const Record& record);
   void line(std::string_view raw);
   void wait_before_retry();
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
@@ -70,6 +73,7 @@ class Watch {
   // Of each session seen: the last of OpenCode's event numbers without one missing before it.
   std::map<std::string, std::optional<std::uint64_t>> sequences_;
   std::set<std::string> untouched_;  // were there before us; nothing of them came yet
+  std::set<std::string> unwanted_;   // sessions of directories that are not captured
   std::set<std::string> bound_;      // sessions whose binding was noted
   bool gap_ = false;                 // a number was skipped
 };

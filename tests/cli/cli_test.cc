@@ -270,6 +270,26 @@ TEST_CASE("a database named to ingest is read by its rows", "[cli]") {
   CHECK(home.run({"verify"}).exit_code == 0);
 }
 
+TEST_CASE("sessions of excluded directories stay out of a sync", "[cli]") {
+  const Home home;
+  fs::create_directories(home.path() / ".local/share/opencode");
+  write_file(home.path() / ".local/share/opencode/opencode.db", corpus_file("opencode.db"));
+  home.run({"sync", "--store", "all"});
+  const auto all = home.run({"sessions", "--store", "all", "--json"}).out;
+  const auto begin = all.find("\"directory\":\"") + 13;
+  const std::string directory = all.substr(begin, all.find('"', begin) - begin);
+  fs::create_directories(home.path() / ".config/respool");
+  write_file(home.path() / ".config/respool/config.json",
+             "{\"capture\":{\"exclude\":[\"" + directory + "\"]}}");
+
+  REQUIRE(home.run({"sync"}).exit_code == 0);
+
+  const auto kept = home.run({"sessions", "--json"}).out;
+  CHECK(lines_of(kept).size() < lines_of(all).size());
+  CHECK(kept.find("\"directory\":\"" + directory + "\"") == std::string::npos);
+  CHECK(home.run({"verify"}).exit_code == 0);
+}
+
 TEST_CASE("events can embed what was delivered, one line each", "[cli]") {
   const Home home;
   home.run({"ingest", data_path("captures/1.18.33/store/export-tools.json").string()});

@@ -44,6 +44,10 @@ Result<ExitCode> run_sync(const Arguments& arguments, Context& context) {
                              opencode_data_folder(environment).string()),
                  "name one with --db PATH");
   }
+  if (!context.captures()) {
+    context.remark("RESPOOL_CAPTURE is off: nothing is taken in");
+    return ExitCode::Done;
+  }
   watch_for_interrupts();
   Progress progress(!context.json() && !context.quiet());
   RESPOOL_TRY(const auto store, context.open_for_writing("sync"));
@@ -53,13 +57,17 @@ Result<ExitCode> run_sync(const Arguments& arguments, Context& context) {
   IngestCounts counts;
   bool whole = true;
   for (const auto& database : databases) {
-    const DatabaseSyncOptions options{
+    DatabaseSyncOptions options{
         .host = arguments.value("host", context.host()),
         .now_ms = now_ms,
         .stop = &stop_requested(),
         .progress = [&progress](std::uint64_t bytes) { progress.update(bytes); },
         .sessions = {},
         .again = arguments.has("again")};
+    if (!context.excluded_directories().empty())
+      options.captures = [&context](const std::string& directory) {
+        return context.captures(directory);
+      };
     const auto report = sync_database(*store, *recorder, database, options);
     if (!report) {
       // One database that cannot be read does not keep the others out.

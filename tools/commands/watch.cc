@@ -51,10 +51,8 @@ Result<ExitCode> run_watch(const Arguments& arguments, Context& context) {
   constexpr std::chrono::milliseconds kTimeout{150'000};  // a cold server takes minutes to answer
   RESPOOL_TRY(const auto address, parse_server_url(arguments.value("URL")));
   RESPOOL_TRY(context.refuse_network_store());
-  if (!context.captures(context.here()))
-    return Error(ErrorCode::InvalidArgument,
-                 "capturing is switched off",
-                 "unset RESPOOL_CAPTURE, or look at \"capture\" in the configuration");
+  if (!context.captures())
+    return Error(ErrorCode::InvalidArgument, "capturing is switched off", "unset RESPOOL_CAPTURE");
   watch_for_interrupts();
   WatchOptions options{.spool_folders = context.spool_folders(),
                        .host = arguments.value(
@@ -62,9 +60,15 @@ Result<ExitCode> run_watch(const Arguments& arguments, Context& context) {
                        .now_ms = now_ms,
                        .stop = &stop_requested(),
                        .known = {},
+                       .captures = {},
                        .at_rest = [&context] { drain_quietly(context); },
                        .tell = [&context](const std::string& text) { context.remark(text); }};
   RESPOOL_TRY(options.known, known_sequences(context));
+  if (!context.excluded_directories().empty()) {
+    options.captures = [&context](const std::string& directory) {
+      return context.captures(directory);
+    };
+  }
   Watch watch(OpenCodeClient(address, Credentials::from_environment(), kTimeout), options);
   RESPOOL_TRY(watch.run());
   drain_quietly(context);
