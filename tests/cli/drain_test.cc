@@ -184,7 +184,8 @@ TEST_CASE("of a recording that is taken in but for its end, the end alone waits"
   CHECK(json_field(result.out, "undrained_bytes") == std::to_string(more.size()));
 }
 
-TEST_CASE("--wait waits for the other process, and then nothing is undrained", "[cli][spool]") {
+TEST_CASE("with --wait a command waits for the other process, and then nothing is undrained",
+          "[cli][spool]") {
   const Home home;
   home.run({"ingest", kPlain});
   const auto recording = put_run(home);
@@ -203,7 +204,7 @@ TEST_CASE("--wait waits for the other process, and then nothing is undrained", "
   CHECK_FALSE(fs::exists(recording));
 }
 
-TEST_CASE("--no-drain leaves the spool as it is", "[cli][spool]") {
+TEST_CASE("with --no-drain the spool stays as it is", "[cli][spool]") {
   const Home home;
   home.run({"ingest", kPlain});
   const auto recording = put_run(home);
