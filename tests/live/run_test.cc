@@ -16,6 +16,8 @@ struct Prompt {
   std::string text;
   std::vector<std::string> flags = {};
   std::string outcome = "completed";
+  // Whether OpenCode printed that a step began before its stream was cut is a matter of moments.
+  std::string or_outcome = {};
 };
 
 // Runs it, takes OpenCode's own export into the second store, and compares.
@@ -23,8 +25,9 @@ RunReport check_run(const LiveHome& home, const Prompt& prompt) {
   INFO(prompt.text);
   auto report = run_prompt(home, prompt.text, prompt.flags);
   INFO(report.result << report.process.err);
-  CHECK(report.outcome == prompt.outcome);
-  const bool ended_well = prompt.outcome == "completed";
+  const bool as_told = report.outcome == prompt.outcome || report.outcome == prompt.or_outcome;
+  CHECK(as_told);
+  const bool ended_well = report.outcome == "completed";
   CHECK(report.process.exit_code == (ended_well ? 0 : 1));
   REQUIRE_FALSE(report.session.empty());
   home.ingest_export(report.session);
@@ -95,7 +98,7 @@ TEST_CASE("a run that is compacted or repeated shows every step that OpenCode ex
   const LiveHome home;
 
   const auto compacted = check_run(home, {"overflow"});
-  const auto cut = check_run(home, {"cut the stream", {}, "retried_and_completed"});
+  const auto cut = check_run(home, {"cut the stream", {}, "retried_and_completed", "completed"});
   const auto busy = check_run(home, {"busy once"});
 
   CHECK(has(column(home.ask({"show", compacted.session, "--json"}), "text"),
