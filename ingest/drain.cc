@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "schema/descriptor.h"
+
 #include "engine/storage/keys.h"
 
 #include "ingest/output_files.h"
@@ -33,20 +35,9 @@ std::string encode_cursor(const RecordingPlace& place, bool complete) {
   return encode(cursor);
 }
 
-class File {
- public:
-  explicit File(const std::filesystem::path& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
+int open_recording(const std::filesystem::path& path) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
 
 class Drain {
  public:
@@ -95,7 +86,7 @@ class Drain {
 
   Result<void> one(const SpoolFile& listed) {
     const bool ended = listed.ended();
-    const File file(listed.path);
+    const Descriptor file(open_recording(listed.path));
     if (file.get() < 0) {
       // Renamed since it was listed: the next drain takes it by its new name.
       if (errno != ENOENT) broken(listed, std::generic_category().message(errno));
@@ -135,7 +126,7 @@ class Drain {
 
   // A run whose recorder was killed has no end in its recording: this is one.
   Result<void> note_dead_writer(const SpoolFile& listed, const RecordingPlace& place) {
-    const File file(listed.path);
+    const Descriptor file(open_recording(listed.path));
     RecordingReader lines(file.get(), 0);
     RESPOOL_TRY(const auto first, lines.next());
     const auto header = parse_header_line(first ? first->raw : "");

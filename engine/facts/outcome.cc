@@ -44,13 +44,17 @@ bool went_on(const SessionFacts& facts,
 }
 
 ToolOutcome error_outcome(const fb::PartRowT& part) {
-  for (const auto refusal : kRefusals) {
-    if (part.error_text.find(refusal) != std::string::npos) return ToolOutcome::Refused;
-  }
+  if (says_refused(part.error_text)) return ToolOutcome::Refused;
   return part.error_text.starts_with(kAbortError) ? ToolOutcome::Aborted : ToolOutcome::Failed;
 }
 
 }  // namespace
+
+bool says_refused(std::string_view error_text) {
+  return std::any_of(kRefusals.begin(), kRefusals.end(), [&](std::string_view refusal) {
+    return error_text.find(refusal) != std::string_view::npos;
+  });
+}
 
 std::string_view outcome_name(ToolOutcome outcome) {
   switch (outcome) {

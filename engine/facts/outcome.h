@@ -21,6 +21,9 @@ enum class ToolOutcome : std::uint8_t {
 
 std::string_view outcome_name(ToolOutcome outcome);
 
+// True where a tool's error is OpenCode's word for a call that somebody or a rule refused.
+bool says_refused(std::string_view error_text);
+
 ToolOutcome tool_outcome(const SessionFacts& facts,
                          const std::string& message_id,
                          const MessageFacts& message,

@@ -31,23 +31,6 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// Field 22 of /proc/PID/stat. The second field is a name that may hold anything, in parentheses.
-std::optional<std::uint64_t> start_time_of(std::uint64_t pid) {
-  const std::string stat = first_line(fmt::format("/proc/{}/stat", pid));
-  const auto name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::string_view rest = std::string_view(stat).substr(name_end + 1);
-  constexpr int kFieldsBetween = 20;  // field 3 follows the name
-  for (int field = 0; field < kFieldsBetween; ++field) {
-    const auto space = rest.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    rest.remove_prefix(space + 1);
-  }
-  std::uint64_t time = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), time);
-  return error == std::errc{} ? std::optional(time) : std::nullopt;
-}
-
 std::string process_namespace() {
   std::error_code error;
   const std::string link = fs::read_symlink("/proc/self/ns/pid", error).string();
@@ -74,11 +57,28 @@ bool is_recording_id(std::string_view id) {
 
 }  // namespace
 
+// Field 22 of /proc/PID/stat. The second field is a name that may hold anything, in parentheses.
+std::optional<std::uint64_t> process_start_time(std::uint64_t pid) {
+  const std::string stat = first_line(fmt::format("/proc/{}/stat", pid));
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(stat).substr(name_end + 1);
+  constexpr int kFieldsBetween = 20;  // field 3 follows the name
+  for (int field = 0; field < kFieldsBetween; ++field) {
+    const auto space = rest.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(space + 1);
+  }
+  std::uint64_t time = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), time);
+  return error == std::errc{} ? std::optional(time) : std::nullopt;
+}
+
 WriterIdentity this_process() {
   const auto pid = static_cast<std::uint64_t>(::getpid());
   const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   return {.pid = pid,
-          .start_time = start_time_of(pid).value_or(0),
+          .start_time = process_start_time(pid).value_or(0),
           .boot = boot.empty() ? "none" : fmt::format("{}-{}", boot, process_namespace())};
 }
 
@@ -91,7 +91,7 @@ Liveness liveness_of(const WriterIdentity& writer) {
   }
   if (boot_id(writer.boot) != boot_id(here.boot)) return Liveness::Dead;
   if (writer.boot != here.boot) return Liveness::Unknown;
-  const auto start_time = start_time_of(writer.pid);
+  const auto start_time = process_start_time(writer.pid);
   return start_time == writer.start_time ? Liveness::Alive : Liveness::Dead;
 }
 

@@ -22,6 +22,8 @@ struct WriterIdentity {
 };
 
 WriterIdentity this_process();
+// When a process began, in clock ticks after boot. Nothing where there is none of that number.
+std::optional<std::uint64_t> process_start_time(std::uint64_t pid);
 
 // How sure it is that a writer is gone.
 enum class Liveness : std::uint8_t { Alive, Dead, Unknown };  // Unknown: in another namespace

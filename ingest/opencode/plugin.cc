@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -13,6 +12,8 @@
 #include <sys/stat.h>
 
 #include "schema/opencode/json_text.h"
+
+#include "engine/spool/spool_file.h"
 
 #include "ingest/opencode/plugin_source.h"
 #include "ingest/process/child_process.h"
@@ -70,19 +71,6 @@ std::int64_t boot_ms() {
     if (word == "btime" && file >> seconds) return seconds * 1000;
   }
   return 0;
-}
-
-// When the process began, by field 22 of its stat.
-std::int64_t start_of(const std::string& pid, std::int64_t boot) {
-  const std::string stat = read_text("/proc/" + pid + "/stat");
-  const auto end = stat.rfind(')');
-  if (end == std::string::npos) return 0;
-  std::string_view rest = std::string_view(stat).substr(end + 1);
-  for (int field = 0; field < 20 && !rest.empty(); ++field)
-    rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
-  std::int64_t ticks = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), ticks);
-  return boot + ticks * 1000 / ::sysconf(_SC_CLK_TCK);
 }
 
 }  // namespace
@@ -169,7 +157,9 @@ std::vector<OpenCodeProcess> running_opencodes() {
     std::error_code gone;
     const std::string program = fs::read_symlink(entry->path() / "exe", gone).filename().string();
     if (program != "opencode" && program != "opencode.exe") continue;
-    found.push_back({std::stoull(pid), start_of(pid, boot)});
+    const std::uint64_t number = std::stoull(pid);
+    const auto ticks = static_cast<std::int64_t>(process_start_time(number).value_or(0));
+    found.push_back({number, boot + ticks * 1000 / ::sysconf(_SC_CLK_TCK)});
   }
   return found;
 }

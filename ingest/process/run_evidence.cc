@@ -7,6 +7,8 @@
 
 #include "schema/opencode/plain_text.h"
 
+#include "engine/facts/outcome.h"
+
 namespace respool {
 namespace {
 
@@ -16,12 +18,6 @@ std::string lower(std::string_view text) {
     return static_cast<char>(std::tolower(c));
   });
   return result;
-}
-
-// OpenCode 1.1 to 1.18 say a refusal in these words only.
-bool is_refusal(const std::string& error) {
-  return error.find("rejected permission") != std::string::npos ||
-         error.find("specified a rule which prevents") != std::string::npos;
 }
 
 }  // namespace
@@ -47,7 +43,7 @@ void RunEvidence::part(const fb::PartRowT& row) {
   } else if (row.type == fb::PartType::Tool) {
     const bool withheld = row.tool == "invalid";
     withheld_ = withheld ? withheld_ + 1 : 0;
-    refused_ = row.status == fb::ToolStatus::Error && is_refusal(row.error_text);
+    refused_ = row.status == fb::ToolStatus::Error && says_refused(row.error_text);
   } else if (row.type == fb::PartType::Text && row.continuation) {
     ++compactions_;
   }
@@ -95,10 +91,10 @@ RunEvidence::Verdict RunEvidence::by_end(std::optional<int> exit, int signal) co
   const bool had_error = !error_name_.empty();
   if (*exit != 0 && !(had_error && last_finish_ == "stop"))
     return {"failed", fmt::format("OpenCode ended with exit code {}", *exit)};
-  return by_lines(exit);
+  return by_lines();
 }
 
-RunEvidence::Verdict RunEvidence::by_lines(std::optional<int>) const {
+RunEvidence::Verdict RunEvidence::by_lines() const {
   if (last_finish_.empty()) return {"truncated", "no step ended"};
   if (!open_.empty()) return {"truncated", "the last step did not end"};
   if (last_finish_ == "stop") {

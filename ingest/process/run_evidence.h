@@ -46,7 +46,7 @@ class RunEvidence {
 
  private:
   Verdict by_end(std::optional<int> exit, int signal) const;
-  Verdict by_lines(std::optional<int> exit) const;
+  Verdict by_lines() const;
   void part(const fb::PartRowT& part);
 
   std::string session_;

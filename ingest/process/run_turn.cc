@@ -131,16 +131,14 @@ class Turn {
 
   void note_binding() {
     const std::string& session = evidence_.session();
-    // The first run of all makes the database.
-    std::string database = turn_->database;
+    // Asked only now: the first run of all makes the database.
     const auto databases = opencode_databases(turn_->command.environment);
-    if (database.empty() && !databases.empty()) database = databases.front().string();
     if (sinks_->recording != nullptr) sinks_->recording->set_session(session);
     Note note("respool.binding", now());
     note.text("sessionID", session)
         .text("host", turn_->host)
         .text("directory", turn_->command.directory)
-        .text("database", database)
+        .text("database", databases.empty() ? "" : databases.front().string())
         .text("opencode_version", turn_->runtime.version)
         .text("key", turn_->key);
     if (turn_->git) note.raw("git", git_json(*turn_->git));

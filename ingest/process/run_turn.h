@@ -40,7 +40,6 @@ struct RunTurn {
   std::string resumed;            // the session it continues, "" for a new one
   std::string resumed_directory;  // that session's own directory, where it is known
   std::string key;
-  std::string database;  // the OpenCode database it writes, where it is known
   std::optional<GitState> git;
   RunLimits limits;
 };

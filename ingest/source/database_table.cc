@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "schema/base64.h"
 #include "schema/opencode/json_text.h"
 #include "schema/opencode/utf8.h"
 
@@ -32,21 +33,6 @@ bool contains_any(std::string_view name, const Words& words) {
 bool is_plain_column(std::string_view name) {
   return name == "title" || name == "content" || name == "name" || name == "directory" ||
          name == "worktree" || name == "path";
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto three = bytes.substr(i, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (k < three.size() ? static_cast<unsigned char>(three[k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k)
-      text.push_back(k <= three.size() ? kDigits[bits >> (18 - 6 * k) & 63U] : '=');
-  }
-  return text;
 }
 
 }  // namespace

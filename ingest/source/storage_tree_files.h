@@ -5,32 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <unistd.h>
-
+#include "schema/descriptor.h"
 #include "schema/opencode/record.h"
 
 namespace respool::storage_tree {
-
-// An open file or folder, closed with the object.
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 struct StorageFile {
   std::string path;  // relative

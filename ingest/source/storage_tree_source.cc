@@ -32,7 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using storage_tree::comes_before;
-using storage_tree::Descriptor;
 using storage_tree::judge;
 using storage_tree::kGone;
 using storage_tree::list_files;

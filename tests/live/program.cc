@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (auto& word : words)
-    result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 // What a program starts with; opened before the fork, where errors can be told.
 struct Descriptors {
   int in = -1;
@@ -36,13 +28,7 @@ struct Descriptors {
 };
 
 [[noreturn]] void become(const Program& program, const Descriptors& files, pid_t parent) {
-  std::vector<std::string> words = {program.path.string()};
-  words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-  std::vector<std::string> variables;
-  for (const auto& [name, text] : program.environment)
-    variables.push_back(name + "=" + text);
-  const auto argv = pointers(words);
-  const auto envp = pointers(variables);
+  const ExecWords words(program.path.string(), program.arguments, program.environment);
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(126);
@@ -50,8 +36,7 @@ struct Descriptors {
   ::dup2(files.out, STDOUT_FILENO);
   ::dup2(files.err, STDERR_FILENO);
   if (!program.directory.empty() && ::chdir(program.directory.c_str()) != 0) ::_exit(126);
-  ::execve(argv.front(), argv.data(), envp.data());
-  ::_exit(127);
+  words.become();
 }
 
 int open_checked(const fs::path& path, int flags) {

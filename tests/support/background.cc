@@ -14,6 +14,8 @@
 
 #include <sys/wait.h>
 
+#include "tests/support/process.h"
+
 namespace respool::test {
 
 Background::Background(const std::vector<std::string>& arguments,
@@ -24,19 +26,7 @@ Background::Background(const std::vector<std::string>& arguments,
   write_file(dir_.path() / "in", input);
   write_file(dir_.path() / "out", "");
   write_file(dir_.path() / "err", "");
-  std::vector<std::string> words = {RESPOOL_BINARY};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables;
-  for (const auto& [name, text] : environment)
-    variables.push_back(name + "=" + text);
-  std::vector<char*> argv;
-  for (auto& word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::vector<char*> envp;
-  for (auto& variable : variables)
-    envp.push_back(variable.data());
-  envp.push_back(nullptr);
+  const ExecWords program(RESPOOL_BINARY, arguments, environment);
   const auto in = dir_.path() / "in";
   const auto out = dir_.path() / "out";
   const auto err = dir_.path() / "err";
@@ -50,8 +40,7 @@ Background::Background(const std::vector<std::string>& arguments,
   for (int file = STDERR_FILENO + 1; file < kLast; ++file)
     ::close(file);
   if (::chdir(directory.c_str()) != 0) ::_exit(126);
-  ::execve(argv.front(), argv.data(), envp.data());
-  ::_exit(127);
+  program.become();
 }
 
 Background::~Background() {

@@ -24,24 +24,30 @@ namespace {
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   if (!directory.empty() && ::chdir(directory.c_str()) != 0) ::_exit(126);
-  std::vector<std::string> words = {RESPOOL_BINARY};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables;
-  for (const auto& [name, text] : environment)
-    variables.push_back(name + "=" + text);
-  std::vector<char*> argv;
-  for (auto& word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::vector<char*> envp;
-  for (auto& variable : variables)
-    envp.push_back(variable.data());
-  envp.push_back(nullptr);
-  ::execve(argv.front(), argv.data(), envp.data());
-  ::_exit(127);
+  ExecWords(RESPOOL_BINARY, arguments, environment).become();
 }
 
 }  // namespace
+
+ExecWords::ExecWords(const std::string& program,
+                     const std::vector<std::string>& arguments,
+                     const std::map<std::string, std::string>& environment)
+    : words_{program} {
+  words_.insert(words_.end(), arguments.begin(), arguments.end());
+  for (const auto& [name, text] : environment)
+    variables_.push_back(name + "=" + text);
+  for (auto& word : words_)
+    argv_.push_back(word.data());
+  argv_.push_back(nullptr);
+  for (auto& variable : variables_)
+    envp_.push_back(variable.data());
+  envp_.push_back(nullptr);
+}
+
+void ExecWords::become() const {
+  ::execve(argv_.front(), argv_.data(), envp_.data());
+  ::_exit(127);
+}
 
 ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment,

@@ -14,6 +14,24 @@ struct ProcessResult {
   int signal = 0;
 };
 
+// The words and variables of a program, as execve() takes them.
+class ExecWords {
+ public:
+  ExecWords(const std::string& program,
+            const std::vector<std::string>& arguments,
+            const std::map<std::string, std::string>& environment);
+  ExecWords(const ExecWords&) = delete;
+  ExecWords& operator=(const ExecWords&) = delete;
+  // Becomes the program; leaves the process with 127 where that fails.
+  [[noreturn]] void become() const;
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<std::string> variables_;
+  std::vector<char*> argv_;
+  std::vector<char*> envp_;
+};
+
 // Runs the respool binary with `arguments`, `input` on its stdin, and only these variables.
 ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment = {},

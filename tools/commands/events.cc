@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "schema/base64.h"
 #include "schema/digest.h"
 #include "schema/opencode/json_text.h"
 #include "schema/opencode/utf8.h"
@@ -19,7 +20,6 @@
 #include "query/views/session_view.h"
 
 #include "tools/context.h"
-#include "tools/output/base64.h"
 #include "tools/output/json_writer.h"
 #include "tools/output/table.h"
 

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "schema/descriptor.h"
+
 #include "engine/model/recorder.h"
 
 #include "ingest/database_sync.h"
@@ -22,20 +24,6 @@
 
 namespace respool {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int file) : file_(file) {}
-  ~Descriptor() {
-    if (file_ > STDERR_FILENO) ::close(file_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
 
 bool is_database(int file) {
   constexpr std::string_view kMagic = "SQLite format 3";
@@ -55,7 +43,7 @@ class Intake {
   Result<void> take(const std::string& path) {
     bool database = false;
     {
-      const Descriptor file(path == "-" ? STDIN_FILENO
+      const Descriptor file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                         : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
       struct stat info {};
       if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {

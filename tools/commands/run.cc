@@ -150,8 +150,6 @@ class RunCommand {
     RESPOOL_TRY(prompt_, read_prompt(run_.message));
     environment_ = own_environment();
     RESPOOL_TRY(runtime_, opencode_runtime(environment_, context_->cache_folder()));
-    if (const auto databases = opencode_databases(environment_); !databases.empty())
-      database_ = databases.front().string();
     git_ = git_state(run_.directory, environment_);
     watch_for_interrupts();
     return find_session();
@@ -214,7 +212,6 @@ class RunCommand {
     turn.resumed = run_.session;
     turn.resumed_directory = bound_directory_;
     turn.key = key_;
-    turn.database = database_;
     turn.git = git_;
     turn.limits = limits_;
     return turn;
@@ -268,12 +265,11 @@ class RunCommand {
       const bool ended = outcome.outcome == "completed" || outcome.outcome == "blocked" ||
                          outcome.outcome == "retried_and_completed";
       const auto databases = opencode_databases(environment_);
-      if (database_.empty() && !databases.empty()) database_ = databases.front().string();
       const std::string session = outcome.session.empty() ? run_.session : outcome.session;
-      if (!ended && !session.empty() && !database_.empty()) {
+      if (!ended && !session.empty() && !databases.empty()) {
         DatabaseSyncOptions options{.host = context_->host(), .now_ms = now_ms, .stop = nullptr};
         options.sessions = {session};
-        RESPOOL_TRY(sync_database(*store, *recorder, database_, options));
+        RESPOOL_TRY(sync_database(*store, *recorder, databases.front(), options));
       }
       RESPOOL_TRY(recorder->finish());
       return store->close();
@@ -322,7 +318,6 @@ class RunCommand {
   std::string prompt_;
   std::string key_;
   std::string bound_directory_;
-  std::string database_;
   std::string run_id_;
   std::vector<std::string> environment_;
   OpenCodeRuntime runtime_;

@@ -1,4 +1,4 @@
-#include "tools/output/base64.h"
+#include "schema/base64.h"
 
 #include <cstdint>
 
