@@ -65,6 +65,7 @@ RESPOOL_ROW(ErrorRowT);
 RESPOOL_ROW(PromptRowT);
 RESPOOL_ROW(RunRowT);
 RESPOOL_ROW(BindingRowT);
+RESPOOL_ROW(ReplayRowT);
 RESPOOL_ROW(OutputFileRowT);
 RESPOOL_ROW(ProblemRowT);
 RESPOOL_ROW(SequenceRowT);

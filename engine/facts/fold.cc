@@ -399,6 +399,8 @@ void fold(SessionFacts& facts, const EventContext& event, const Record& record) 
     case Kind::Binding:
     case Kind::SessionGone:
       return fold_detail::fold_binding(facts, event, record);
+    case Kind::ReplayStep:
+      return fold_detail::fold_replay(facts, event, record);
     case Kind::OutputFile:
       return fold_detail::fold_output_file(facts, event);
     case Kind::Source:

@@ -8,7 +8,7 @@
 namespace respool {
 
 // Raise this when facts change meaning: the next writer folds the log again.
-inline constexpr std::uint32_t kFoldVersion = 2;
+inline constexpr std::uint32_t kFoldVersion = 3;
 
 // What of a stored event the fold may read. Nothing here depends on the store or on arrival, but
 // for `ref`, `recording` and `place`, which say where to look the event up again.

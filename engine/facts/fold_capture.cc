@@ -1,5 +1,8 @@
 #include "engine/facts/fold_capture.h"
 
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "schema/digest.h"
@@ -57,6 +60,32 @@ void take_end(fb::RunRowT& run, const fb::RunRowT& end) {
   run.outcome = end.outcome;
   run.reason = end.reason;
   run.stderr_tail = end.stderr_tail;
+}
+
+constexpr auto kReplayTexts = std::to_array<std::string fb::ReplayRowT::*>({
+    &fb::ReplayRowT::id,
+    &fb::ReplayRowT::kind,
+    &fb::ReplayRowT::rung,
+    &fb::ReplayRowT::from_session,
+    &fb::ReplayRowT::to_session,
+    &fb::ReplayRowT::host,
+    &fb::ReplayRowT::directory,
+    &fb::ReplayRowT::point,
+    &fb::ReplayRowT::replay_id,
+    &fb::ReplayRowT::digest,
+    &fb::ReplayRowT::prompt_digest,
+    &fb::ReplayRowT::reason,
+});
+
+// The time that a step sets, nothing for a step this build does not know.
+auto replay_time(fb::ReplayRowT& row, std::string_view step) {
+  auto* at = &row.planned_ms;
+  if (step == "created") at = &row.created_ms;
+  if (step == "seeded") at = &row.seeded_ms;
+  if (step == "verified") at = &row.verified_ms;
+  if (step == "bound") at = &row.bound_ms;
+  if (step == "failed") at = &row.failed_ms;
+  return step == "planned" || at != &row.planned_ms ? at : nullptr;
 }
 
 }  // namespace
@@ -154,6 +183,33 @@ void fold_binding(SessionFacts& facts, const EventContext& event, const Record& 
     row.git_commit = said.git_commit;
     row.git_dirty = said.git_dirty;
   }
+}
+
+void fold_replay(SessionFacts& facts, const EventContext& event, const Record& record) {
+  const auto* body = std::get_if<ReplayBody>(&record.body);
+  if (body == nullptr || !is_plain_id(body->row.id)) return;
+  const std::int64_t time = event.time_ms.value_or(0);
+  const auto& said = body->row;
+  auto& row = facts.replays[said.id];
+  for (const auto text : kReplayTexts)
+    row.*text = std::max(row.*text, said.*text);
+  if (said.messages > row.messages) {
+    row.messages = said.messages;
+    facts.all_steps = true;
+  }
+  note_own_copies(facts, row);
+  if (const auto at = replay_time(row, body->step)) keep_earliest(*at, time);
+  touch(facts, FactKind::Replay, said.id);
+  const bool arrives =
+      row.bound_ms && row.to_session == facts.name.text && row.from_session != row.to_session;
+  auto& session = facts.session;
+  if (!arrives || (session.continues_ms && std::tie(*session.continues_ms, session.continues) >=
+                                               std::tie(*row.bound_ms, row.from_session)))
+    return;
+  session.continues = row.from_session;
+  session.continues_as = row.kind;
+  session.continues_ms = row.bound_ms;
+  facts.session_dirty = true;
 }
 
 void fold_output_file(SessionFacts& facts, const EventContext& event) {

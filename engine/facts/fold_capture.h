@@ -10,6 +10,7 @@ void fold_run(SessionFacts& facts, const EventContext& event, const Record& reco
 void fold_stderr(SessionFacts& facts, const EventContext& event, const Record& record);
 void fold_lost(SessionFacts& facts, const EventContext& event, const Record& record);
 void fold_binding(SessionFacts& facts, const EventContext& event, const Record& record);
+void fold_replay(SessionFacts& facts, const EventContext& event, const Record& record);
 void fold_output_file(SessionFacts& facts, const EventContext& event);
 
 }  // namespace respool::fold_detail

@@ -24,6 +24,16 @@ std::string part_identity(std::string_view message, std::string_view part) {
   return identity;
 }
 
+bool is_own_copy(const SessionFacts& facts, const std::string& message) {
+  return facts.own_copies.contains(message);
+}
+
+void note_own_copies(SessionFacts& facts, const fb::ReplayRowT& replay) {
+  if (replay.to_session != facts.name.text) return;
+  for (std::size_t i = 1; i < replay.messages.size(); i += 2)
+    facts.own_copies.insert(replay.messages[i]);
+}
+
 bool is_removed(const fb::SessionRowT& row) {
   return removal_wins(row);
 }

@@ -31,6 +31,7 @@ enum class FactKind : char {
   Sequence = 'q',
   Binding = 'b',
   OutputFile = 'f',
+  Replay = 'y',
 };
 
 // All facts of one session, in memory: what the fold writes and every question reads. The same
@@ -51,7 +52,9 @@ struct SessionFacts {
   std::map<std::string, fb::ProblemRowT> problems;
   std::map<std::string, fb::BindingRowT> bindings;         // by host and directory
   std::map<std::string, fb::OutputFileRowT> output_files;  // by path
+  std::map<std::string, fb::ReplayRowT> replays;           // by attempt: from here, and to here
   fb::SequenceRowT sequence;
+  std::set<std::string> own_copies;  // messages that `replays` say are copies; derived
 
   // What the last folds touched, for the model to write: (kind, identity). Whole-session changes
   // that every step depends on set all_steps.
@@ -65,6 +68,11 @@ struct SessionFacts {
 
 // The key of a part among a session's facts: its message, then itself.
 std::string part_identity(std::string_view message, std::string_view part);
+
+// True for messages that respool itself put here: copies of another session's.
+bool is_own_copy(const SessionFacts& facts, const std::string& message);
+// Takes over which messages a continuation copied here.
+void note_own_copies(SessionFacts& facts, const fb::ReplayRowT& replay);
 
 // True where an observation showed the thing itself, not only its removal.
 template <class Row>

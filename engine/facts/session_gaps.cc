@@ -7,6 +7,7 @@
 
 #include "schema/opencode/shape.h"
 
+#include "engine/facts/branches.h"
 #include "engine/facts/merge_order.h"
 #include "engine/facts/outcome.h"
 #include "engine/facts/step.h"
@@ -232,6 +233,14 @@ void run_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
   }
 }
 
+void branch_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
+  const auto branches = branches_of(facts);
+  if (branches.empty()) return;
+  gaps.push_back({GapKind::Diverged,
+                  facts.session.id,
+                  fmt::format("{} stores recorded it going on apart", branches.size())});
+}
+
 void problem_gaps(const SessionFacts& facts, std::vector<Gap>& gaps) {
   for (const auto& [identity, problem] : facts.problems) {
     gaps.push_back({static_cast<GapKind>(problem.kind),
@@ -254,6 +263,7 @@ std::vector<Gap> session_gaps(const SessionFacts& facts) {
   conflict_gaps(facts, gaps);
   sequence_gaps(facts, gaps);
   run_gaps(facts, gaps);
+  branch_gaps(facts, gaps);
   problem_gaps(facts, gaps);
   return gaps;
 }

@@ -188,7 +188,11 @@ std::optional<fb::StepRowT> step_of(const SessionFacts& facts,
     step.agent = without_separator(agent_of(*message.row));
   }
   step.tools = without_separator(tools_of(message));
-  set_copy_group(facts, message, step);
+  if (is_own_copy(facts, message_id)) {
+    step.own_copy = step.copied = true;
+  } else {
+    set_copy_group(facts, message, step);
+  }
   return step;
 }
 

@@ -54,6 +54,11 @@ Result<void> load_fact(SessionFacts& facts, const keys::FactKey& key, std::strin
       return put_row(facts.bindings, key, value);
     case FactKind::OutputFile:
       return put_row(facts.output_files, key, value);
+    case FactKind::Replay: {
+      RESPOOL_TRY(put_row(facts.replays, key, value));
+      note_own_copies(facts, facts.replays.at(identity));
+      return ok();
+    }
     case FactKind::Sequence: {
       RESPOOL_TRY(facts.sequence, decode<fb::SequenceRowT>(value, place(key.session, key.kind)));
       return ok();
@@ -89,6 +94,8 @@ std::string encode_fact(const SessionFacts& facts, FactKind kind, const std::str
       return encode(facts.bindings.at(identity));
     case FactKind::OutputFile:
       return encode(facts.output_files.at(identity));
+    case FactKind::Replay:
+      return encode(facts.replays.at(identity));
     case FactKind::Sequence:
       return encode(facts.sequence);
   }

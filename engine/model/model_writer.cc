@@ -74,7 +74,7 @@ void ModelWriter::collect_steps(ModelSession& session, Batch& batch) {
     if (stored != session.steps.end()) before = stored->second;
     if (!facts.all_steps && same_step(before, after)) return;
     if (!before && !after) return;
-    if (before && after && group_of(*before) == group_of(*after)) {
+    if (before && after && !after->own_copy && group_of(*before) == group_of(*after)) {
       after->copied = before->copied;
       after->owner = before->owner;
     }

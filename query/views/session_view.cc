@@ -30,7 +30,7 @@ Result<std::map<std::uint64_t, std::uint64_t>> fork_owners(const StoreReader& re
     RESPOOL_TRY(const auto steps, reader.steps(entry.number));
     std::map<std::uint64_t, std::size_t> votes;
     for (const auto& step : steps) {
-      if (step.copied) ++votes[step.owner];
+      if (step.copied && step.owner != 0) ++votes[step.owner];
     }
     const auto most =
         std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
@@ -72,8 +72,10 @@ class SessionList {
       numbers_.emplace(entry.number.value, &entry);
     RESPOOL_TRY(owners_, fork_owners(*reader_, all_));
     for (const auto& entry : all_) {
-      const auto parent = index_.find(entry.row.parent);
-      if (parent != index_.end()) families_.join(entry.number.value, parent->second->number.value);
+      for (const auto* related : {&entry.row.parent, &entry.row.continues}) {
+        const auto other = index_.find(*related);
+        if (other != index_.end()) families_.join(entry.number.value, other->second->number.value);
+      }
     }
     for (const auto& [fork, owner] : owners_)
       families_.join(fork, owner);
@@ -93,6 +95,8 @@ class SessionList {
     if (const auto owner = owners_.find(entry.number.value); owner != owners_.end()) {
       line.forked_from = numbers_.at(owner->second)->row.id;
     }
+    if (entry.row.continues_as == "fork") line.forked_from = entry.row.continues;
+    if (entry.row.continues_as == "resume") line.resumed_from = entry.row.continues;
     line.complete = entry.totals.own_gaps == 0 &&
                     std::all_of(entry.totals.children.begin(),
                                 entry.totals.children.end(),
@@ -144,6 +148,11 @@ class SessionList {
   std::map<std::uint64_t, std::int64_t> family_cost_;
   Families families_;
 };
+
+template <class Optional>
+std::optional<std::int64_t> plain(const Optional& value) {
+  return value ? std::optional<std::int64_t>(*value) : std::nullopt;
+}
 
 std::int64_t newest(const SessionEntry& entry) {
   return std::max(entry.row.updated_ms.value_or(0), entry.row.last_ms.value_or(0));
@@ -219,9 +228,17 @@ Result<std::vector<LineageEdge>> list_lineage(const StoreReader& reader,
     std::optional<std::int64_t> created;
     if (entry.row.created_ms) created = *entry.row.created_ms;
     if (!entry.row.parent.empty()) add_child(entry.row.parent, entry.row.id, created);
-    if (const auto owner = owners.find(entry.number.value); owner != owners.end()) {
-      edges.push_back({ids.at(owner->second), entry.row.id, "fork", created, "inferred"});
+    const auto& continues = entry.row.continues;
+    if (!continues.empty()) {
+      edges.push_back({continues,
+                       entry.row.id,
+                       entry.row.continues_as,
+                       plain(entry.row.continues_ms),
+                       "certain"});
     }
+    const auto owner = owners.find(entry.number.value);
+    if (owner != owners.end() && ids.at(owner->second) != continues)
+      edges.push_back({ids.at(owner->second), entry.row.id, "fork", created, "inferred"});
   }
   for (const auto& entry : all) {
     for (const auto& child : entry.totals.children)

@@ -12,8 +12,9 @@ namespace respool {
 struct SessionLine {
   SessionEntry entry;
   std::vector<std::string> origins;
-  std::string forked_from;  // the session whose steps it copied, "" where none
-  std::string state;        // alive, gone, dead, unknown; "moved" comes with bindings
+  std::string forked_from;   // the session whose steps it copied, "" where none
+  std::string resumed_from;  // the session respool continued in it, "" where none
+  std::string state;         // alive, gone, dead, unknown; "moved" comes with bindings
   std::uint64_t events = 0;
   bool complete = false;
   fb::UsageRowT tree;                  // with its child sessions
@@ -34,7 +35,7 @@ Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader,
 struct LineageEdge {
   std::string from;
   std::string to;
-  std::string kind;  // child, fork
+  std::string kind;  // child, fork, resume
   std::optional<std::int64_t> at_ms;
   std::string certainty;  // certain, inferred
 };

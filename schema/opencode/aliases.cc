@@ -61,6 +61,7 @@ constexpr auto kAliases = std::to_array<Alias>({
     {"respool.message.gone", Kind::MessageRemoved},
     {"respool.part.gone", Kind::PartRemoved},
     {"respool.prompt", Kind::Prompt},
+    {"respool.replay", Kind::ReplayStep},
     {"respool.run.ended", Kind::RunEnded},
     {"respool.run.started", Kind::RunStarted},
     {"respool.run.stderr", Kind::RunStderr},

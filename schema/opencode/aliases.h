@@ -34,6 +34,7 @@ enum class Kind : std::uint8_t {
   Binding,      // where a session can be resumed
   Damaged,      // a file of OpenCode that could not be read
   SessionGone,  // OpenCode no longer has the session
+  ReplayStep,   // a step of a session's continuation in another
   OutputFile,   // a long output that OpenCode saved to a file
   Passing,      // known, kept, and says nothing that a fact needs
   Foreign,      // known to belong to OpenCode's second API, kept, not folded yet

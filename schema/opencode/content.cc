@@ -52,6 +52,22 @@ void read_envelope(Object object, Content& content, int depth = 0) {
 
 }  // namespace
 
+FileChange decode_file_change(std::string_view tool_input) {
+  FileChange change;
+  thread_local auto json = std::make_unique<json::Reader>();
+  if (!json->load(tool_input)) return change;
+  const auto object = json->object();
+  if (!object) return change;
+  each_field(*object, [&](std::string_view key, Value field) {
+    if (key == "filePath") change.path = json::text(field);
+    if (key == "content") change.content = json::text(field);
+    if (key == "oldString") change.old_text = json::text(field);
+    if (key == "newString") change.new_text = json::text(field);
+    if (key == "replaceAll") change.everywhere = json::is_true(field);
+  });
+  return change;
+}
+
 Content decode_content(std::string_view raw, Shape shape) {
   Content content;
   thread_local auto json = std::make_unique<json::Reader>();

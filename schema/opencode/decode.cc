@@ -125,6 +125,7 @@ void set_body(Record& record, Gathered& all) {
     case Kind::Damaged:
     case Kind::Binding:
     case Kind::SessionGone:
+    case Kind::ReplayStep:
     case Kind::OutputFile:
     case Kind::Passing:
     case Kind::Foreign:

@@ -18,13 +18,12 @@ using json::Value;
 
 constexpr std::size_t kPathBytes = 4096;
 
-std::vector<std::string> texts_of(Value& value, Notes& notes) {
-  constexpr std::size_t kMaxTexts = 256;
+std::vector<std::string> texts_of(Value& value, Notes& notes, std::size_t most = 256) {
   std::vector<std::string> texts;
   auto array = json::array_of(value);
   if (!array) return texts;
   const bool whole = each_element(*array, [&](Value element) {
-    if (texts.size() < kMaxTexts) texts.push_back(json::text(element, kPathBytes));
+    if (texts.size() < most) texts.push_back(json::text(element, kPathBytes));
   });
   if (!whole) notes.broken = true;
   return texts;
@@ -106,6 +105,38 @@ BindingBody read_binding(Object object, Notes& notes) {
   return body;
 }
 
+// Where each text field of a continuation's notes goes.
+std::string* replay_text(std::string_view key, ReplayBody& body) {
+  if (key == "id") return &body.row.id;
+  if (key == "step") return &body.step;
+  if (key == "kind") return &body.row.kind;
+  if (key == "rung") return &body.row.rung;
+  if (key == "from") return &body.row.from_session;
+  if (key == "to") return &body.row.to_session;
+  if (key == "host") return &body.row.host;
+  if (key == "directory") return &body.row.directory;
+  if (key == "point") return &body.row.point;
+  if (key == "replay_id") return &body.row.replay_id;
+  if (key == "digest") return &body.row.digest;
+  if (key == "prompt_digest") return &body.row.prompt_digest;
+  if (key == "reason") return &body.row.reason;
+  return nullptr;
+}
+
+ReplayBody read_replay(Object object, Notes& notes) {
+  ReplayBody body;
+  const bool whole = each_field(object, [&](std::string_view key, Value field) {
+    if (std::string* const text = replay_text(key, body)) {
+      *text = json::text(field, kPathBytes);
+    } else if (key == "messages") {
+      constexpr std::size_t kMaxIds = 1 << 20;
+      body.row.messages = texts_of(field, notes, kMaxIds);
+    }
+  });
+  if (!whole) notes.broken = true;
+  return body;
+}
+
 // "! permission requested: bash (git push, git tag); auto-rejecting", as OpenCode 1.1 to 1.18 say.
 std::optional<fb::AskRowT> refusal_in(const std::string& text) {
   constexpr std::string_view kAsked = "permission requested: ";
@@ -166,6 +197,7 @@ bool is_note_kind(Kind kind) {
     case Kind::Damaged:
     case Kind::Binding:
     case Kind::SessionGone:
+    case Kind::ReplayStep:
       return true;
     default:
       return false;
@@ -190,6 +222,9 @@ void read_note(Object object, Record& record, Notes& notes) {
     case Kind::Binding:
     case Kind::SessionGone:
       record.body = read_binding(object, notes);
+      return;
+    case Kind::ReplayStep:
+      record.body = read_replay(object, notes);
       return;
     default:
       return;

@@ -57,4 +57,11 @@ std::string plain_text(std::string_view text) {
   return plain;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line = plain_text(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return line;
+}
+
 }  // namespace respool

@@ -80,6 +80,12 @@ struct BindingBody {
   bool has_git = false;
 };
 
+// One step of a continuation: `row` says what was told so far, `step` which time it sets.
+struct ReplayBody {
+  fb::ReplayRowT row;
+  std::string step;  // planned created seeded verified bound failed
+};
+
 // Why a record, though kept, says less than it should. Several may hold.
 enum RecordProblem : unsigned {
   kNoProblem = 0,
@@ -118,7 +124,8 @@ struct Record {
                StderrBody,
                LostBody,
                DamagedBody,
-               BindingBody>
+               BindingBody,
+               ReplayBody>
       body;
 };
 
@@ -149,5 +156,15 @@ struct Content {
   std::string description;  // of a subtask: its prompt; of a command: its arguments
 };
 Content decode_content(std::string_view raw, Shape shape);
+
+// What the input of a tool that writes files says about one file.
+struct FileChange {
+  std::string path;
+  std::optional<std::string> content;  // all of it, as `write` gives it
+  std::string old_text;                // as `edit` gives it
+  std::string new_text;
+  bool everywhere = false;
+};
+FileChange decode_file_change(std::string_view tool_input);
 
 }  // namespace respool

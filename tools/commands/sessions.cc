@@ -22,6 +22,7 @@ std::string session_json(const SessionLine& line) {
       .texts("origins", line.origins)
       .known_text("parent", row.parent)
       .known_text("forked_from", line.forked_from)
+      .known_text("resumed_from", line.resumed_from)
       .known_text("opencode_version", row.opencode_version)
       .texts("models", totals.models)
       .number("messages", totals.messages)
