@@ -29,6 +29,7 @@ struct Point {
   FoldUntil until;
   std::string message;  // "": all messages
   bool before = false;  // leaves `message` out
+  std::optional<OriginNumber> branch = {};  // where origins went on apart: whose branch
 };
 
 // Reads a point as the command line takes it: a cursor ("c12"), a message id, or a time.

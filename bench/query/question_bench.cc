@@ -7,6 +7,8 @@
 
 #include "ingest/ingester.h"
 #include "query/replay/prefix.h"
+#include "query/replay/resume_decision.h"
+#include "query/views/binding_view.h"
 #include "query/views/session_view.h"
 #include "query/views/usage_view.h"
 
@@ -99,6 +101,27 @@ void BM_Replay(benchmark::State& state, const char* name) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
 }
 
+// How one session goes on here, with the store open: its bindings are read and the rung is chosen.
+void BM_DecideResume(benchmark::State& state, const char* name) {
+  const FilledStore filled(name);
+  if (!filled.error().empty()) return state.SkipWithError(filled.error().c_str());
+  const StoreReader reader(filled.store());
+  const auto sessions = reader.sessions();
+  if (!sessions || sessions.value().empty()) return state.SkipWithError("no sessions");
+  Filter filter;
+  filter.session = sessions.value().back().row.id;
+  for (auto _ : state) {
+    auto bindings = list_bindings(reader, filter, {"/work", "bench"});
+    if (!bindings) return state.SkipWithError(bindings.error().message().c_str());
+    benchmark::DoNotOptimize(decide_resume({.session = filter.session,
+                                            .bindings = std::move(bindings).value(),
+                                            .here = {"bench", "/work"},
+                                            .directory_given = true,
+                                            .part_of_it = false,
+                                            .asked = std::nullopt}));
+  }
+}
+
 #define RESPOOL_BENCH(function)                                               \
   BENCHMARK_CAPTURE(function, small, "small")->Unit(benchmark::kMicrosecond); \
   BENCHMARK_CAPTURE(function, mixed, "mixed")->Unit(benchmark::kMicrosecond); \
@@ -107,6 +130,7 @@ void BM_Replay(benchmark::State& state, const char* name) {
 RESPOOL_BENCH(BM_Usage);
 RESPOOL_BENCH(BM_Sessions);
 RESPOOL_BENCH(BM_Replay);
+RESPOOL_BENCH(BM_DecideResume);
 
 }  // namespace
 }  // namespace respool::bench

@@ -1,10 +1,16 @@
 #include "query/views/transcript.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "schema/digest.h"
+
+#include "engine/facts/branches.h"
 #include "engine/facts/merge_order.h"
+
+#include "query/replay/envelope.h"
 
 namespace respool {
 namespace {
@@ -40,11 +46,14 @@ class TranscriptReader {
     transcript_.session = facts_->session.id;
     transcript_.directory = facts_->session.directory;
     transcript_.title = facts_->session.title;
+    transcript_.host = facts_->session.host;
+    choose_branch();
     prompts_ = shown_prompts();
     errors_ = loose_errors();
     const auto order = message_order(*facts_);
     RESPOOL_TRY(check_point(order));
     for (const auto& ordered : order) {
+      if (elsewhere_.contains(*ordered.id)) continue;
       const bool is_point = *ordered.id == point_->message;
       if (is_point && point_->before) break;
       add_errors_until(ordered.time_ms);
@@ -62,10 +71,26 @@ class TranscriptReader {
   }
 
  private:
+  void choose_branch() {
+    for (auto& branch : branches_of(*facts_)) {
+      if (point_->branch && branch.origin != point_->branch->value) continue;
+      elsewhere_ = std::move(branch.elsewhere);
+      transcript_.other_branches.assign(elsewhere_.begin(), elsewhere_.end());
+      return;
+    }
+  }
+
   Result<void> check_point(const std::vector<OrderedMessage>& order) const {
     if (point_->message.empty()) return ok();
     const bool there = std::any_of(
         order.begin(), order.end(), [&](const auto& m) { return *m.id == point_->message; });
+    if (there && elsewhere_.contains(point_->message)) {
+      return Error(ErrorCode::NotFound,
+                   fmt::format("message {} of session {} is on another origin's branch",
+                               point_->message,
+                               facts_->session.id),
+                   "give --branch; respool sessions --json lists the origins");
+    }
     if (there) return ok();
     return Error(ErrorCode::NotFound,
                  fmt::format("session {} has no message {}", facts_->session.id, point_->message),
@@ -120,6 +145,7 @@ class TranscriptReader {
       if (prompt.time_ms) item.time_ms = *prompt.time_ms;
       RESPOOL_TRY(const auto content, reader_->content(number_, prompt.ref));
       item.text = content.text;
+      split_replay(item);
       transcript_.items.push_back(std::move(item));
     }
     return ok();
@@ -127,6 +153,10 @@ class TranscriptReader {
 
   Result<void> add_message(const OrderedMessage& ordered) {
     const auto& message = *ordered.message;
+    if (ordered.assistant && message.row && !message.row->model.empty()) {
+      transcript_.provider = message.row->provider;
+      transcript_.model = message.row->model;
+    }
     RESPOOL_TRY(add_command(ordered));
     for (const auto* part : part_order(message, ordered.time_ms)) {
       RESPOOL_TRY(add_part(ordered, *part));
@@ -163,6 +193,11 @@ class TranscriptReader {
   }
 
   Result<void> add_part(const OrderedMessage& ordered, const fb::PartRowT& part) {
+    const bool removed = reverted_ || part_is_removed(*facts_, *ordered.message, part);
+    if (part.type == fb::PartType::Patch && !removed) {
+      for (const auto& file : part.files)
+        transcript_.patched.push_back({file->path, file->action});
+    }
     const std::string_view kind = kind_of_part(part.type);
     if (kind.empty()) return ok();
     TranscriptItem item = start(ordered, kind);
@@ -170,16 +205,54 @@ class TranscriptReader {
     if (part.start_ms) item.time_ms = *part.start_ms;
     item.synthetic = part.synthetic;
     item.continuation = part.continuation;
-    item.removed = reverted_ || part_is_removed(*facts_, *ordered.message, part);
-    item.summary =
-        part.type == fb::PartType::Text && ordered.message->row && ordered.message->row->summary;
+    item.removed = removed;
+    item.summary = is_summary(*ordered.message, part);
+    item.tail_start = part.tail_start;
     item.title = part.type == fb::PartType::File ? part.filename : part.title;
     RESPOOL_TRY(const auto content, reader_->content(number_, part.ref));
     item.text = part.type == fb::PartType::Subtask ? content.description : content.text;
     if (part.type == fb::PartType::Tool) set_tool(item, ordered, part, content);
-    if (part.type == fb::PartType::File) item.text = part.mime;
+    if (part.type == fb::PartType::File) set_file(item, part, content);
+    if (part.type == fb::PartType::Text && !ordered.assistant) split_replay(item);
     transcript_.items.push_back(std::move(item));
     return ok();
+  }
+
+  // A summary that failed stands for nothing.
+  static bool is_summary(const MessageFacts& message, const fb::PartRowT& part) {
+    return part.type == fb::PartType::Text && part.text_bytes > 0 && message.row &&
+           message.row->summary && message.row->error_name.empty();
+  }
+
+  static void set_file(TranscriptItem& item, const fb::PartRowT& part, const Content& content) {
+    item.text = item.mime = part.mime;
+    if (!content.url.starts_with("data:")) {
+      item.url = content.url;
+      return;
+    }
+    item.bytes = content.url.size();
+    item.digest = to_hex(as_bytes(sha256(content.url)));
+  }
+
+  // What stands before the user's words is a copy only where respool itself planned to put exactly
+  // that there; anything else that looks like it is the user's text.
+  void split_replay(TranscriptItem& item) {
+    const std::size_t end = replay_envelope_end(item.text);
+    if (end == 0) return;
+    const std::string digest = to_hex(as_bytes(sha256(std::string_view(item.text).substr(0, end))));
+    for (const auto& [id, replay] : facts_->replays) {
+      if (replay.digest != digest || replay.to_session != facts_->session.id) continue;
+      TranscriptItem copy = item;
+      copy.kind = "replay";
+      copy.text.clear();
+      copy.replay_id = replay.replay_id;
+      copy.child_session = replay.from_session;
+      copy.title = replay.point;
+      transcript_.items.push_back(std::move(copy));
+      const auto words = item.text.find_first_not_of('\n', end);
+      item.text.erase(0, std::min(words, item.text.size()));
+      return;
+    }
   }
 
   void set_tool(TranscriptItem& item,
@@ -193,6 +266,8 @@ class TranscriptReader {
     item.child_session = part.child_session;
     item.outcome = tool_outcome(*facts_, *ordered.id, *ordered.message, part);
     if (part.exit_state == fb::ExitState::Number) item.exit = part.exit;
+    for (const auto& file : part.files)
+      item.files.push_back({file->path, file->action});
   }
 
   const StoreReader* reader_;
@@ -204,6 +279,7 @@ class TranscriptReader {
   std::size_t next_prompt_ = 0;
   std::vector<const fb::ErrorRowT*> errors_;
   std::size_t next_error_ = 0;
+  std::set<std::string> elsewhere_;  // messages of other branches
   bool reverted_ = false;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -79,8 +80,7 @@ TEST_CASE("content can neither close the envelope nor speak as somebody else", "
   CHECK(replay.text.find("\xE2\x80\xAE") == std::string::npos);
 }
 
-TEST_CASE("a replay keeps whole turns, newest first, and lists what it left out",
-          "[query][replay]") {
+TEST_CASE("a replay shows the newest most fully, and lists what it left out", "[query][replay]") {
   Transcript transcript;
   transcript.session = "ses_1";
   for (int turn = 0; turn < 20; ++turn) {
@@ -91,18 +91,43 @@ TEST_CASE("a replay keeps whole turns, newest first, and lists what it left out"
                                     "assistant",
                                     "answer " + std::to_string(turn) + std::string(400, 'a')));
   }
-  for (const std::uint64_t budget : {300U, 600U, 1200U, 5000U}) {
+  const std::uint64_t least = render_replay(transcript, {.budget_tokens = 1}).least_tokens;
+  for (const std::uint64_t more : {0U, 100U, 300U, 800U, 4000U}) {
+    const std::uint64_t budget = least + more;
     INFO("budget " << budget);
 
-    const auto replay = render_replay(transcript, {.budget_tokens = budget, .reasoning = false});
+    const auto replay = render_replay(transcript, {.budget_tokens = budget});
 
     CHECK(replay.estimated_tokens <= budget);
-    CHECK(replay.kept.size() % 2 == 0);
-    if (!replay.kept.empty()) CHECK(replay.kept.back() == "msg_a19");
-    CHECK(replay.kept.size() + replay.left_out.size() >= transcript.items.size());
+    REQUIRE_FALSE(replay.shown.empty());
+    CHECK(replay.text.find("question 19" + std::string(400, 'q')) != std::string::npos);
+    auto shown = replay.shown;
+    std::erase_if(shown, [](const auto& message) { return message.message == "msg_u19"; });
+    CHECK(std::is_sorted(shown.rbegin(), shown.rend(), [](const auto& a, const auto& b) {
+      return a.fidelity < b.fidelity;
+    }));
+    std::set<std::string> told;
+    for (const auto& message : replay.shown)
+      told.insert(message.message);
+    for (const auto& left_out : replay.left_out)
+      told.insert(left_out.what);
+    CHECK(told.size() == transcript.items.size());
   }
-  CHECK(render_replay(transcript, {.budget_tokens = 100'000, .reasoning = false}).kept.size() ==
-        40);
+  const auto whole = render_replay(transcript, {.budget_tokens = 100'000});
+  CHECK(whole.shown.size() == 40);
+  CHECK(whole.left_out.empty());
+}
+
+TEST_CASE("a budget that cannot hold the newest prompt says what is needed", "[query][replay]") {
+  Transcript transcript;
+  transcript.session = "ses_1";
+  transcript.items.push_back(said("msg_u", "user", std::string(20'000, 'q')));
+
+  const auto replay = render_replay(transcript, {.budget_tokens = 1000});
+
+  CHECK(replay.shown.empty());
+  CHECK(replay.text.empty());
+  CHECK(render_replay(transcript, {.budget_tokens = replay.least_tokens}).shown.size() == 1);
 }
 
 TEST_CASE("a tool that was interrupted comes with its warning, a reverted turn not at all",
@@ -115,7 +140,7 @@ TEST_CASE("a tool that was interrupted comes with its warning, a reverted turn n
   TempStore reverted;
   reverted.ingest_file(data_path("captures/1.18.33/serve/revert/event.sse"));
   const auto kept = render_replay(transcript_of(reverted, reverted.session_ids().front()), {});
-  CHECK(kept.kept.size() == 2);
+  CHECK(kept.shown.size() == 2);
   CHECK(std::any_of(kept.left_out.begin(), kept.left_out.end(), [](const auto& item) {
     return item.reason == "reverted";
   }));
@@ -137,7 +162,7 @@ TEST_CASE("one long turn keeps its prompt and its end", "[query][replay]") {
   for (const std::uint64_t budget : {1000U, 2000U, 8000U, 12'000U, 32'000U}) {
     INFO("budget " << budget);
 
-    const auto replay = render_replay(transcript, {.budget_tokens = budget, .reasoning = false});
+    const auto replay = render_replay(transcript, {.budget_tokens = budget});
 
     CHECK(replay.estimated_tokens <= budget);
     CHECK(replay.text.find("do it all") != std::string::npos);

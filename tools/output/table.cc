@@ -12,7 +12,7 @@
 #include "schema/opencode/utf8.h"
 #include "schema/time.h"
 
-#include "query/replay/quote.h"
+#include "schema/opencode/plain_text.h"
 
 namespace respool {
 namespace {
