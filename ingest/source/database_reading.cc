@@ -244,16 +244,22 @@ Result<void> DatabaseReading::deliver(const Table& table, const DatabaseStatemen
 
 Result<std::vector<std::string>> read_ids(const DatabaseConnection& connection,
                                           std::string_view table_name,
-                                          const std::string_view* session) {
+                                          const IdFilter& filter) {
   std::vector<std::string> found;
   const DatabaseTable* const table = connection.table(table_name);
   if (table == nullptr || table->column("id") < 0) return found;
-  if (session != nullptr && table->column("session_id") < 0) return found;
-  const std::string_view of_session = session == nullptr ? "" : "WHERE session_id = ?1 ";
+  std::string_view condition;
+  if (filter.kind == IdFilter::Kind::Session) {
+    if (table->column("session_id") < 0) return found;
+    condition = "WHERE session_id = ?1 ";
+  } else if (filter.kind == IdFilter::Kind::Title) {
+    if (table->column("title") < 0) return found;
+    condition = "WHERE instr(title, ?1) > 0 ";
+  }
   const std::string sql =
-      fmt::format("SELECT id FROM main.{} {}ORDER BY id", quoted_name(table->name), of_session);
+      fmt::format("SELECT id FROM main.{} {}ORDER BY id", quoted_name(table->name), condition);
   RESPOOL_TRY(auto row, DatabaseStatement::prepare(connection, sql));
-  if (session != nullptr) row.bind(1, *session);
+  if (filter.kind != IdFilter::Kind::All) row.bind(1, filter.text);
   while (true) {
     RESPOOL_TRY(const bool more, row.step());
     if (!more) return found;

@@ -60,9 +60,16 @@ class DatabaseReading {
   std::string row_;
 };
 
-// The ids in a table, all or those of one session; none where it has no such columns. Sorted.
+// Which rows of a table are meant.
+struct IdFilter {
+  enum class Kind : std::uint8_t { All, Session, Title };
+  Kind kind = Kind::All;
+  std::string_view text = {};  // the session's id, or what the title holds
+};
+
+// The ids in a table; none where it has no such columns. Sorted.
 Result<std::vector<std::string>> read_ids(const DatabaseConnection& connection,
                                           std::string_view table,
-                                          const std::string_view* session);
+                                          const IdFilter& filter);
 
 }  // namespace respool

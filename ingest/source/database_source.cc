@@ -366,12 +366,12 @@ Result<void> DatabaseSource::each_row(const DatabaseMark& since, const Visitor& 
 }
 
 Result<std::vector<std::string>> DatabaseSource::ids(std::string_view table,
-                                                     const std::string_view* session) {
+                                                     const IdFilter& filter) {
   for (int attempt = 1; attempt <= kReadAttempts; ++attempt) {
     if (attempt > 1) {
       RESPOOL_TRY(connect());
     }
-    auto found = read_ids(*connection_, table, session);
+    auto found = read_ids(*connection_, table, filter);
     if (!connection_->spoiled()) return found;
   }
   return changed_while_read();
@@ -380,7 +380,7 @@ Result<std::vector<std::string>> DatabaseSource::ids(std::string_view table,
 Result<std::vector<std::string>> DatabaseSource::session_ids() {
   std::vector<std::string> all;
   for (const std::string_view table : {"session", "sessions", "session_v2"}) {
-    RESPOOL_TRY(auto some, ids(table, nullptr));
+    RESPOOL_TRY(auto some, ids(table, {}));
     all.insert(all.end(), some.begin(), some.end());
   }
   std::sort(all.begin(), all.end());
@@ -388,10 +388,14 @@ Result<std::vector<std::string>> DatabaseSource::session_ids() {
   return all;
 }
 
+Result<std::vector<std::string>> DatabaseSource::sessions_titled(std::string_view part) {
+  return ids("session", {IdFilter::Kind::Title, part});
+}
+
 Result<SessionRows> DatabaseSource::session_rows(std::string_view session) {
   SessionRows rows;
-  RESPOOL_TRY(rows.messages, ids("message", &session));
-  RESPOOL_TRY(rows.parts, ids("part", &session));
+  RESPOOL_TRY(rows.messages, ids("message", {IdFilter::Kind::Session, session}));
+  RESPOOL_TRY(rows.parts, ids("part", {IdFilter::Kind::Session, session}));
   return rows;
 }
 

@@ -15,6 +15,7 @@
 namespace respool {
 
 class DatabaseConnection;
+struct IdFilter;
 
 // One row of an OpenCode database as an observation's bytes. Borrowed until the visitor returns.
 struct DatabaseRow {
@@ -90,14 +91,16 @@ class DatabaseSource {
 
   // The ids of all sessions now in it, sorted.
   Result<std::vector<std::string>> session_ids();
+  // The ids of those whose title holds `part`.
+  Result<std::vector<std::string>> sessions_titled(std::string_view part);
   // The ids of a session's messages and parts, to find those that vanished.
   Result<SessionRows> session_rows(std::string_view session);
 
  private:
   DatabaseSource(std::filesystem::path database, std::filesystem::path scratch);
   Result<void> connect();
-  // Column `id` of a table, all or of one session; empty where there is no such column.
-  Result<std::vector<std::string>> ids(std::string_view table, const std::string_view* session);
+  // Column `id` of a table; empty where there is no such column.
+  Result<std::vector<std::string>> ids(std::string_view table, const IdFilter& filter);
 
   std::filesystem::path database_;
   std::filesystem::path scratch_;
