@@ -5,7 +5,7 @@ packages=(
   g++ cmake ninja-build pkg-config ccache
   librocksdb-dev libflatbuffers-dev flatbuffers-compiler libboost1.81-dev libfmt-dev libsimdjson-dev
   libcli11-dev catch2 libhowardhinnant-date-dev libbenchmark-dev libssl-dev libzstd-dev libxxhash-dev
-  libsqlite3-dev tzdata
+  libre2-dev libsqlite3-dev tzdata
 )
 
 # What the live tests need beside that. A Node.js from elsewhere is as good as Debian's.
