@@ -16,37 +16,6 @@ bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-// A copy in which control characters inside strings are escaped and bad UTF-8 is U+FFFD.
-std::string repair(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const std::string clean = to_valid_utf8(text);
-  std::string repaired;
-  repaired.reserve(clean.size() + 16);
-  bool in_string = false;
-  bool escaped = false;
-  for (const char c : clean) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (in_string && byte < 0x20) {
-      repaired += "\\u00";
-      repaired.push_back(kHex[byte >> 4]);
-      repaired.push_back(kHex[byte & 15]);
-      escaped = false;
-      continue;
-    }
-    repaired.push_back(c);
-    if (!in_string) {
-      in_string = c == '"';
-    } else if (escaped) {
-      escaped = false;
-    } else if (c == '\\') {
-      escaped = true;
-    } else if (c == '"') {
-      in_string = false;
-    }
-  }
-  return repaired;
-}
-
 std::optional<unsigned> hex4(std::string_view raw, std::size_t at) {
   if (at + 4 > raw.size()) return std::nullopt;
   unsigned code = 0;
@@ -132,7 +101,7 @@ bool Reader::load(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (iterate(text)) return true;
   repaired_ = true;
-  const std::string copy = repair(text);
+  const std::string copy = repaired_json(text);
   return iterate(copy);
 }
 

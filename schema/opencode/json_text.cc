@@ -84,4 +84,34 @@ std::string minify_json(std::string_view raw) {
   return compact;
 }
 
+std::string repaired_json(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const std::string clean = to_valid_utf8(text);
+  std::string repaired;
+  repaired.reserve(clean.size() + 16);
+  bool in_string = false;
+  bool escaped = false;
+  for (const char c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (in_string && byte < 0x20) {
+      repaired += "\\u00";
+      repaired.push_back(kHex[byte >> 4]);
+      repaired.push_back(kHex[byte & 15]);
+      escaped = false;
+      continue;
+    }
+    repaired.push_back(c);
+    if (!in_string) {
+      in_string = c == '"';
+    } else if (escaped) {
+      escaped = false;
+    } else if (c == '\\') {
+      escaped = true;
+    } else if (c == '"') {
+      in_string = false;
+    }
+  }
+  return repaired;
+}
+
 }  // namespace respool

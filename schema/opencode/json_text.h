@@ -13,6 +13,9 @@ void append_json_string(std::string& out, std::string_view text);
 // The same JSON without white space between tokens.
 std::string minify_json(std::string_view raw);
 
+// A copy in which control characters inside strings are escaped and bad UTF-8 is U+FFFD.
+std::string repaired_json(std::string_view text);
+
 // True where `text` is one JSON value throughout.
 bool is_valid_json(std::string_view text);
 

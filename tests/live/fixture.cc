@@ -169,6 +169,14 @@ ProcessResult LiveHome::opencode(const std::vector<std::string>& arguments,
   return RunningProgram(program(opencode_, arguments, input)).wait(kProgramLimit);
 }
 
+ProcessResult LiveHome::opencode_in(const fs::path& directory,
+                                    const std::vector<std::string>& arguments,
+                                    const std::string& input) const {
+  Program started = program(opencode_, arguments, input);
+  started.directory = directory;
+  return RunningProgram(started).wait(kProgramLimit);
+}
+
 std::unique_ptr<RunningProgram> LiveHome::start_opencode(const std::vector<std::string>& arguments,
                                                          const std::string& input) const {
   return std::make_unique<RunningProgram>(program(opencode_, arguments, input));

@@ -48,6 +48,7 @@ class LiveHome {
   fs::path work() const { return path() / "work"; }
   fs::path opencode_data() const { return path() / "data" / "opencode"; }
   fs::path spool() const { return path() / "data" / "respool" / "spool"; }
+  fs::path store() const { return path() / "data" / "respool"; }
   fs::path second_store() const { return path() / "second"; }
   // What every program here is started with; a test may add to it.
   std::map<std::string, std::string>& environment() { return environment_; }
@@ -65,6 +66,10 @@ class LiveHome {
 
   ProcessResult opencode(const std::vector<std::string>& arguments,
                          const std::string& input = {}) const;
+  // The same in another directory than work().
+  ProcessResult opencode_in(const fs::path& directory,
+                            const std::vector<std::string>& arguments,
+                            const std::string& input = {}) const;
   std::unique_ptr<RunningProgram> start_opencode(const std::vector<std::string>& arguments,
                                                  const std::string& input) const;
   // What `opencode export` says of a session.
