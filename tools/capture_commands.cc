@@ -1,6 +1,40 @@
 #include "tools/command_tables.h"
 
 namespace respool {
+namespace {
+
+std::vector<FlagSpec> run_flags() {
+  std::vector<FlagSpec> flags = turn_flags();
+  const std::vector<FlagSpec> more = {
+      {"session", "ID", "continue this session", 's'},
+      {"continue", "", "continue the project's newest session", 'c'},
+      {"fork", "", "with --session or --continue: in a copy of it"},
+      {"key", "KEY", "continue the session this key last bound here, or start one"},
+      {"attach", "URL", "refused: a server's turn is recorded by \"respool watch\""}};
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+}  // namespace
+
+std::vector<FlagSpec> turn_flags() {
+  return {
+      {"dir", "DIR", "the working directory (default: this one)"},
+      {"model", "NAME", "provider/model", 'm'},
+      {"agent", "NAME", "the agent to use"},
+      {"variant", "NAME", "the model's variant, such as high"},
+      {"file", "FILE", "attach a file: at most 16, 10 MiB each, 64 MiB together", 'f', true},
+      {"thinking", "", "show the model's reasoning"},
+      {"auto", "", "approve what the configuration would ask about"},
+      {"title", "TEXT", "the session's title"},
+      {"mode", "default|full_access|plan", "plan denies bash, write, edit, patch, task"},
+      {"startup-timeout", "SECONDS", "end it when nothing is printed at first (default 120)"},
+      {"idle-timeout", "SECONDS", "end it when nothing more is printed (default 600)"},
+      {"turn-timeout", "SECONDS", "end it after so long altogether (default: never)"},
+      {"max-withheld", "N", "end it after so many calls of withheld tools in a row (default 10)"},
+      {"max-compactions", "N", "end it after so many compactions (default 5)"},
+      {"result", "FILE", "write how it ended to FILE, as JSON"}};
+}
 
 std::vector<CommandSpec> capture_commands() {
   return {
@@ -24,26 +58,7 @@ std::vector<CommandSpec> capture_commands() {
         "respool run --mode plan --turn-timeout 600 \"What does this repository do?\"",
         "respool run --key chat-42 --json < prompt.txt",
         "respool run 'Say hello' -- --print-logs"},
-       {{"dir", "DIR", "the working directory (default: this one)"},
-        {"session", "ID", "continue this session", 's'},
-        {"continue", "", "continue the project's newest session", 'c'},
-        {"fork", "", "with --session or --continue: in a copy of it"},
-        {"model", "NAME", "provider/model", 'm'},
-        {"agent", "NAME", "the agent to use"},
-        {"variant", "NAME", "the model's variant, such as high"},
-        {"file", "FILE", "attach a file: at most 16, 10 MiB each, 64 MiB together", 'f', true},
-        {"thinking", "", "show the model's reasoning"},
-        {"auto", "", "approve what the configuration would ask about"},
-        {"title", "TEXT", "the session's title"},
-        {"mode", "default|full_access|plan", "plan denies bash, write, edit, patch, task"},
-        {"startup-timeout", "SECONDS", "end it when nothing is printed at first (default 120)"},
-        {"idle-timeout", "SECONDS", "end it when nothing more is printed (default 600)"},
-        {"turn-timeout", "SECONDS", "end it after so long altogether (default: never)"},
-        {"max-withheld", "N", "end it after so many calls of withheld tools in a row (default 10)"},
-        {"max-compactions", "N", "end it after so many compactions (default 5)"},
-        {"key", "KEY", "continue the session this key last bound here, or start one"},
-        {"result", "FILE", "write how it ended to FILE, as JSON"},
-        {"attach", "URL", "refused: a server's turn is recorded by \"respool watch\""}},
+       run_flags(),
        false,
        run_run,
        true},

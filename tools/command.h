@@ -87,6 +87,8 @@ Result<ExitCode> run_lineage(const Arguments&, Context&);
 Result<ExitCode> run_gaps(const Arguments&, Context&);
 Result<ExitCode> run_stats(const Arguments&, Context&);
 Result<ExitCode> run_replay(const Arguments&, Context&);
+Result<ExitCode> run_resume(const Arguments&, Context&);
+Result<ExitCode> run_fork(const Arguments&, Context&);
 Result<ExitCode> run_verify(const Arguments&, Context&);
 Result<ExitCode> run_rebuild(const Arguments&, Context&);
 Result<ExitCode> run_bench(const Arguments&, Context&);

@@ -36,8 +36,8 @@ const std::vector<FlagSpec>& filter_flags() {
 const std::vector<CommandSpec>& all_commands() {
   static const std::vector<CommandSpec> commands = [] {
     std::vector<CommandSpec> all = capture_commands();
-    const auto others = other_commands();
-    all.insert(all.end(), others.begin(), others.end());
+    for (const auto& more : {other_commands(), replay_commands()})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return commands;
@@ -160,26 +160,6 @@ std::vector<CommandSpec> other_commands() {
        {},
        false,
        run_stats},
-      {"Play back",
-       "replay",
-       "SESSION",
-       "Render a session's context as text, ready to stand before a prompt",
-       {"respool replay ses_22e1 --budget 8000",
-        "respool replay @last --format markdown > session.md",
-        "respool replay @last --format json"},
-       {{"at", "POINT", "a cursor of `events`, a message id or a time"},
-        {"before", "MESSAGE", "up to this message, leaving it out"},
-        {"branch", "ORIGIN", "where stores recorded it going on apart: this one's branch"},
-        {"budget", "TOKENS", "at most this many tokens, by estimate (default 32000)"},
-        {"reasoning", "", "include the model's reasoning"},
-        {"children", "", "include what child sessions did"},
-        {"dir", "DIR", "name the directory it goes on in, and compare the files it touched there"},
-        {"format",
-         "prefix|markdown|json",
-         "the text alone, a transcript for people, or the text with what was kept and left out"},
-        {"tz", "ZONE", "the zone of dates in --at"}},
-       false,
-       run_replay},
       {"Keep",
        "verify",
        "[SESSION]",

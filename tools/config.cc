@@ -75,6 +75,11 @@ Config read_config() {
       if (!directory.get(text)) config.capture_exclude.emplace_back(text);
     }
   }
+  dom::array rules;
+  if (!root["replay"]["mask"].get(rules)) {
+    for (const auto& rule : rules)
+      config.mask.push_back({text_field(rule, "kind"), text_field(rule, "pattern")});
+  }
   return config;
 }
 

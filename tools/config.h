@@ -5,6 +5,7 @@
 
 #include "schema/error.h"
 
+#include "query/replay/mask.h"
 #include "query/views/usage_view.h"
 
 namespace respool {
@@ -14,6 +15,7 @@ struct Config {
   std::string store;                         // "store": the store's folder
   std::string host;                          // "host": this machine's name
   std::vector<std::string> capture_exclude;  // "capture": {"exclude": [...]}: directories
+  std::vector<MaskRule> mask;                // "replay": {"mask": [{"kind": ..., "pattern": ...}]}
 };
 Config read_config();
 

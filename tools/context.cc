@@ -80,6 +80,7 @@ Context::Context(const Arguments& arguments)
   const Config config = read_config();
   host_ = host_name(config);
   excluded_ = config.capture_exclude;
+  mask_rules_ = config.mask;
   std::error_code error;
   here_ = std::filesystem::current_path(error).string();
   if (arguments.has("store")) {

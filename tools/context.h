@@ -11,6 +11,7 @@
 #include "engine/storage/store.h"
 
 #include "ingest/drain.h"
+#include "query/replay/mask.h"
 #include "query/views/filter.h"
 #include "query/zone.h"
 
@@ -63,6 +64,8 @@ class Context {
   // Io where the store's place, or the nearest folder above it that is there, is on a network.
   Result<void> refuse_network_store() const;
   const std::vector<std::string>& excluded_directories() const { return excluded_; }
+  // The user's own rules for masking secrets, beside respool's.
+  const std::vector<MaskRule>& mask_rules() const { return mask_rules_; }
   const std::filesystem::path& cache_folder() const { return cache_folder_; }
   const std::filesystem::path& state_folder() const { return state_folder_; }
   void print_error(const Error& error) const;
@@ -83,6 +86,7 @@ class Context {
   std::filesystem::path cache_folder_;
   std::filesystem::path state_folder_;
   std::vector<std::string> excluded_;
+  std::vector<MaskRule> mask_rules_;
   bool drains_ = true;
 };
 

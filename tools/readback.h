@@ -37,9 +37,10 @@ class Readback {
   // What the model said last and ended, nothing where it has not answered the newest prompt.
   Result<std::optional<std::string>> last_answer(const std::string& session) const;
 
- private:
+  // Takes what the databases hold of the session into the store.
   Result<void> take_in(const std::string& session) const;
 
+ private:
   Context* context_;
   const std::vector<std::string>* environment_;
 };

@@ -8,17 +8,15 @@
 #include "query/replay/prefix.h"
 
 namespace respool {
-namespace {
 
-// "provider/model" of the model that will read it.
-std::string model_of(const Arguments& arguments, const SessionEntry& session) {
+std::string model_for(const Arguments& arguments,
+                      const std::vector<std::string>& environment,
+                      const SessionEntry& session) {
   if (arguments.has("model")) return arguments.value("model");
   if (!session.row.model.empty()) return session.row.provider + "/" + session.row.model;
   const auto& models = session.totals.models;
-  return models.size() == 1 ? models.front() : "";
+  return models.size() == 1 ? models.front() : default_model(environment);
 }
-
-}  // namespace
 
 Result<ReplayBudget> replay_budget(const Arguments& arguments,
                                    const std::vector<std::string>& environment,
@@ -27,7 +25,7 @@ Result<ReplayBudget> replay_budget(const Arguments& arguments,
     RESPOOL_TRY(const auto tokens, number_flag(arguments, "budget", 0));
     return ReplayBudget{tokens, "--budget"};
   }
-  const std::string name = model_of(arguments, session);
+  const std::string name = model_for(arguments, environment, session);
   const auto slash = name.find('/');
   const auto limits =
       slash == std::string::npos

@@ -36,19 +36,24 @@ std::uint64_t number(const json::value* value) {
   return error ? 0 : whole;
 }
 
-// Configurations have the providers below "provider", the copy of models.dev at the top.
-std::optional<ModelLimits> limits_in(const std::string& text,
-                                     const std::string& provider,
-                                     const std::string& model) {
+std::optional<json::value> parsed(const std::string& text) {
   if (text.empty()) return std::nullopt;
   json::parse_options options;
   options.allow_comments = true;
   options.allow_trailing_commas = true;
   std::error_code error;
-  const json::value root = json::parse(text, error, {}, options);
-  if (error) return std::nullopt;
-  const auto* const providers = field(&root, "provider");
-  const auto* const of_provider = field(providers != nullptr ? providers : &root, provider);
+  json::value root = json::parse(text, error, {}, options);
+  return error ? std::nullopt : std::optional(std::move(root));
+}
+
+// Configurations have the providers below "provider", the copy of models.dev at the top.
+std::optional<ModelLimits> limits_in(const std::string& text,
+                                     const std::string& provider,
+                                     const std::string& model) {
+  const auto root = parsed(text);
+  if (!root) return std::nullopt;
+  const auto* const providers = field(&*root, "provider");
+  const auto* const of_provider = field(providers != nullptr ? providers : &*root, provider);
   const auto* const limit = field(field(field(of_provider, "models"), model), "limit");
   const ModelLimits limits{number(field(limit, "context")), number(field(limit, "output"))};
   return limits.context > 0 ? std::optional(limits) : std::nullopt;
@@ -63,23 +68,36 @@ fs::path folder(const std::vector<std::string>& environment,
   return base / "opencode";
 }
 
+// OpenCode's configuration of this user, the strongest first.
+std::vector<std::string> configurations(const std::vector<std::string>& environment) {
+  const fs::path configuration = folder(environment, "XDG_CONFIG_HOME", ".config");
+  return {variable(environment, "OPENCODE_CONFIG_CONTENT"),
+          content_of(variable(environment, "OPENCODE_CONFIG")),
+          content_of(configuration / "opencode.json"),
+          content_of(configuration / "opencode.jsonc")};
+}
+
 }  // namespace
 
 std::optional<ModelLimits> model_limits(const std::vector<std::string>& environment,
                                         const std::string& provider,
                                         const std::string& model) {
-  if (auto limits = limits_in(variable(environment, "OPENCODE_CONFIG_CONTENT"), provider, model))
-    return limits;
-  const fs::path configuration = folder(environment, "XDG_CONFIG_HOME", ".config");
-  const fs::path cache = folder(environment, "XDG_CACHE_HOME", ".cache");
-  for (const auto& path : {fs::path(variable(environment, "OPENCODE_CONFIG")),
-                           configuration / "opencode.json",
-                           configuration / "opencode.jsonc",
-                           fs::path(variable(environment, "OPENCODE_MODELS_PATH")),
-                           cache / "models.json"}) {
-    if (auto limits = limits_in(content_of(path), provider, model)) return limits;
+  auto texts = configurations(environment);
+  texts.push_back(content_of(variable(environment, "OPENCODE_MODELS_PATH")));
+  texts.push_back(content_of(folder(environment, "XDG_CACHE_HOME", ".cache") / "models.json"));
+  for (const auto& text : texts) {
+    if (auto limits = limits_in(text, provider, model)) return limits;
   }
   return std::nullopt;
+}
+
+std::string default_model(const std::vector<std::string>& environment) {
+  for (const auto& text : configurations(environment)) {
+    const auto root = parsed(text);
+    const auto* const model = root ? field(&*root, "model") : nullptr;
+    if (model != nullptr && model->is_string()) return std::string(model->get_string());
+  }
+  return {};
 }
 
 }  // namespace respool

@@ -22,4 +22,8 @@ std::optional<ModelLimits> model_limits(const std::vector<std::string>& environm
                                         const std::string& provider,
                                         const std::string& model);
 
+// The model that OpenCode uses where nobody names one, "provider/model", as its configuration says.
+// "" where it says nothing.
+std::string default_model(const std::vector<std::string>& environment);
+
 }  // namespace respool

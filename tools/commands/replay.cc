@@ -4,6 +4,7 @@
 #include "ingest/process/child_process.h"
 #include "query/replay/context.h"
 #include "query/replay/markdown.h"
+#include "query/replay/mask_transcript.h"
 #include "query/replay/prefix.h"
 
 #include "tools/context.h"
@@ -32,6 +33,15 @@ std::string files_json(const Transcript& transcript, const PresentFiles& present
   return list_json(files);
 }
 
+std::string masked_json(const std::map<std::string, std::uint64_t>& masked) {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : masked) {
+    kinds.push_back(
+        JsonObject().text("kind", kind).number("count", static_cast<std::int64_t>(count)).str());
+  }
+  return list_json(kinds);
+}
+
 std::string interrupted_json(const Transcript& transcript) {
   std::vector<std::string> calls;
   for (const auto& item : transcript.items) {
@@ -50,7 +60,8 @@ std::string replay_json(const Replay& replay,
                         const Transcript& transcript,
                         const ReplayOptions& options,
                         const std::string& at,
-                        const std::string& budget_from) {
+                        const std::string& budget_from,
+                        const std::map<std::string, std::uint64_t>& masked) {
   std::vector<std::string> kept;
   std::vector<std::string> shown;
   for (const auto& message : replay.shown) {
@@ -77,6 +88,7 @@ std::string replay_json(const Replay& replay,
       .texts("kept", kept)
       .raw("shown", list_json(shown))
       .raw("left_out", list_json(left_out))
+      .raw("masked", masked_json(masked))
       .raw("files", files_json(transcript, options.present))
       .raw("interrupted", interrupted_json(transcript))
       .text("text", replay.text)
@@ -94,8 +106,14 @@ Result<ExitCode> run_replay(const Arguments& arguments, Context& context) {
   if (!store) return no_store(context);
   const StoreReader reader(*store);
   RESPOOL_TRY(const auto where, find_target(arguments, context, reader));
-  RESPOOL_TRY(const auto transcript,
+  RESPOOL_TRY(auto transcript,
               read_context(reader, where.entry.number, where.point, arguments.has("children")));
+  std::map<std::string, std::uint64_t> masked;
+  if (!arguments.has("no-mask")) {
+    RESPOOL_TRY(auto masker, Masker::make(context.mask_rules()));
+    mask_transcript(masker, transcript);
+    masked = masker.counts();
+  }
   if (format == "markdown") {
     fmt::print("{}", render_markdown(transcript, options.reasoning));
     return ExitCode::Done;
@@ -119,7 +137,7 @@ Result<ExitCode> run_replay(const Arguments& arguments, Context& context) {
   }
   if (format == "json") {
     const std::string at = arguments.value("at", arguments.value("before"));
-    fmt::print("{}\n", replay_json(replay, transcript, options, at, budget.from));
+    fmt::print("{}\n", replay_json(replay, transcript, options, at, budget.from, masked));
   } else {
     fmt::print("{}", replay.text);
   }

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 
 const kChunkChars = 64;
 const kArgumentChunkChars = 4096;
-const kLoggedChars = 2000;
+const kLoggedChars = 20000;
 
 const { values: flags } = parseArgs({
   options: { port: { type: 'string', default: '0' }, scenario: { type: 'string' }, log: { type: 'string' } },
