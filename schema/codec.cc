@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "schema/bundle_generated.h"
+
 namespace respool {
 namespace {
 
@@ -73,6 +75,8 @@ RESPOOL_ROW(UsageRowT);
 RESPOOL_ROW(StepRowT);
 RESPOOL_ROW(CopyMemberT);
 RESPOOL_ROW(TotalsRowT);
+RESPOOL_ROW(BundleHeadT);
+RESPOOL_ROW(BundleStreamT);
 
 #undef RESPOOL_ROW
 
