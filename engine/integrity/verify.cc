@@ -1,7 +1,9 @@
 #include "engine/integrity/verify.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -50,6 +52,10 @@ class Verifier {
       check_checkpoint();
     }
     check_model();
+    // Numbers are local to a store; names and origins are not, so that two reports can be compared.
+    std::ranges::sort(report_.heads, {}, [](const HeadLine& head) {
+      return std::tie(head.kind, head.stream, head.origin);
+    });
     return std::move(report_);
   }
 

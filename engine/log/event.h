@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "schema/codec.h"
+#include "schema/digest.h"
 #include "schema/ids.h"
 #include "schema/opencode/shape.h"
 
@@ -24,6 +25,23 @@ struct Observation {
   std::uint32_t recording = 0;
   std::uint64_t place = 0;  // byte offset in the recording
   std::string_view raw;     // borrowed until the append returns
+};
+
+// The store that first recorded a stream.
+struct Origin {
+  std::string id;    // 32 hex digits
+  std::string host;  // that store's host, for people; "" where unknown
+};
+
+// An event that its origin appended, on its way into another store.
+struct ReceivedEvent {
+  StreamName stream;
+  Origin origin;
+  fb::EventHeaderT header;  // as its origin keeps it; what is local to a store is given anew
+  Sha256 raw_digest{};      // of `raw`
+  std::string_view raw;     // borrowed until the append returns
+  std::uint32_t recording = 0;
+  std::uint64_t place = 0;  // byte offset in what it came in
 };
 
 // An event as the log holds it.

@@ -8,48 +8,21 @@
 #include "schema/digest.h"
 
 #include "engine/integrity/hash_chain.h"
+#include "engine/log/event_row.h"
 
 namespace respool {
+
+using event_row::damaged;
+using event_row::length_prefix;
+using event_row::place_of;
+
 namespace {
 
 constexpr std::size_t kSaltBytes = 16;
 constexpr std::size_t kDeliveryKeyBytes = 16;
-constexpr std::size_t kHeaderLengthBytes = 4;
 
 void assign(std::vector<std::uint8_t>& vector, std::string_view bytes) {
   vector.assign(bytes.begin(), bytes.end());
-}
-
-std::string length_prefix(std::size_t size) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8)
-    bytes.push_back(static_cast<char>(size >> shift & 255));
-  return bytes;
-}
-
-std::string place_of(SessionNumber session, OriginNumber origin, EventNumber event) {
-  return fmt::format("stream {}/{}: event {}", session.value, origin.value, event.value);
-}
-
-Error damaged(const keys::EventKey& key, std::string_view what) {
-  return Error(ErrorCode::Corruption,
-               fmt::format("{}: {}", place_of(key.session, key.origin, key.event), what),
-               "run \"respool verify\"");
-}
-
-// Splits a stored value into header and the raw bytes beside it.
-Result<StoredEvent> parse_value(const keys::EventKey& key, std::string_view value) {
-  if (value.size() < kHeaderLengthBytes) return damaged(key, "the row is cut short");
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < kHeaderLengthBytes; ++i)
-    length = length << 8 | static_cast<unsigned char>(value[i]);
-  if (length > value.size() - kHeaderLengthBytes) return damaged(key, "the header is cut short");
-  StoredEvent event{key.session, key.origin, key.event, {}, {}};
-  RESPOOL_TRY(event.header,
-              decode<fb::EventHeaderT>(value.substr(kHeaderLengthBytes, length),
-                                       place_of(key.session, key.origin, key.event)));
-  event.raw = value.substr(kHeaderLengthBytes + length);
-  return event;
 }
 
 Error wrong_size(const keys::EventKey& key, const StoredEvent& event) {
@@ -88,6 +61,9 @@ Result<EventLog> EventLog::open(Store& store) {
     unit.put(Family::Index, keys::origin_number(log.own_origin_), store.meta().origin);
     RESPOOL_TRY(store.commit(unit, Durability::Buffered));
   }
+  RESPOOL_TRY(const auto last_origin, view.last(Family::Index, keys::origin_number_prefix()));
+  if (last_origin)
+    log.origins_ = keys::decode_number(std::string_view(last_origin->first).substr(1)).value_or(1);
   return log;
 }
 
@@ -117,24 +93,38 @@ Result<SessionNumber> EventLog::session_number(const StreamName& name, WriteUnit
   return made;
 }
 
-Result<EventLog::Head*> EventLog::head_of(const StreamName& name, SessionNumber session) {
-  const auto known = heads_.find(session.value);
+Result<EventLog::Head*> EventLog::head_of(const StreamName& name,
+                                          SessionNumber session,
+                                          OriginNumber origin,
+                                          std::string_view origin_id) {
+  const StreamNumbers numbers(session, origin);
+  const auto known = heads_.find(numbers);
   if (known != heads_.end()) return &known->second;
-  RESPOOL_TRY(const auto stored, view().get(Family::Index, keys::head(session, own_origin_)));
+  RESPOOL_TRY(auto head, load_head(name, session, origin, origin_id));
+  return &heads_.emplace(numbers, std::move(head)).first->second;
+}
+
+Result<EventLog::Head> EventLog::load_head(const StreamName& name,
+                                           std::optional<SessionNumber> session,
+                                           std::optional<OriginNumber> origin,
+                                           std::string_view origin_id) {
+  std::optional<std::string> stored;
+  if (session && origin) {
+    RESPOOL_TRY(stored, view().get(Family::Index, keys::head(*session, *origin)));
+  }
   Head head;
   if (stored) {
     RESPOOL_TRY(head.row,
-                decode<fb::StreamHeadT>(*stored, fmt::format("head of stream {}", session.value)));
+                decode<fb::StreamHeadT>(*stored, fmt::format("head of stream {}", session->value)));
   } else {
-    assign(head.row.chain, as_bytes(chain_start(name, store_->meta().origin)));
+    assign(head.row.chain, as_bytes(chain_start(name, origin_id)));
   }
-  return &heads_.emplace(session.value, std::move(head)).first->second;
+  return head;
 }
 
-std::string EventLog::delivery_key(const Observation& observation, const Sha256& raw_digest) const {
-  std::string content(1, static_cast<char>(observation.shape));
-  if (observation.as_of_ms)
-    content += keys::encode_number(static_cast<std::uint64_t>(*observation.as_of_ms));
+std::string EventLog::delivery_key(const fb::EventHeaderT& header, const Sha256& raw_digest) const {
+  std::string content(1, static_cast<char>(header.shape));
+  if (header.as_of_ms) content += keys::encode_number(static_cast<std::uint64_t>(*header.as_of_ms));
   content += as_bytes(raw_digest);
   const Sha256 key = hmac_sha256(bytes_of(store_->meta().secret), content);
   return std::string(as_bytes(key).substr(0, kDeliveryKeyBytes));
@@ -143,7 +133,10 @@ std::string EventLog::delivery_key(const Observation& observation, const Sha256&
 Result<Appended> EventLog::append(const Observation& observation, WriteUnit& unit) {
   RESPOOL_TRY(const auto session, session_number(observation.stream, unit));
   const Sha256 raw_digest = sha256(observation.raw);
-  const std::string key = keys::delivery(session, delivery_key(observation, raw_digest));
+  fb::EventHeaderT header;
+  header.shape = static_cast<std::uint8_t>(observation.shape);
+  header.as_of_ms = observation.as_of_ms;
+  const std::string key = keys::delivery(session, delivery_key(header, raw_digest));
   Appended at{
       .duplicate = true, .session = session, .origin = own_origin_, .event = {}, .position = {}};
   if (!pending_deliveries_.insert(key).second) return at;
@@ -153,23 +146,14 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
     return at;
   }
 
-  RESPOOL_TRY(Head* const head, head_of(observation.stream, session));
-  at.duplicate = false;
-  at.event = {++head->row.events};
-  at.position = {++position_};
-  head->row.raw_bytes += observation.raw.size();
-  head->dirty = true;
-
-  fb::EventHeaderT header;
-  header.shape = static_cast<std::uint8_t>(observation.shape);
+  RESPOOL_TRY(Head* const head,
+              head_of(observation.stream, session, own_origin_, store_->meta().origin));
   header.wire_type = observation.wire_type;
   header.time_ms = observation.time_ms;
   header.received_ms = observation.received_ms;
   header.host = observation.host;
   header.run = observation.run;
-  header.as_of_ms = observation.as_of_ms;
   header.raw_bytes = observation.raw.size();
-  header.position = at.position.value;
   header.recording = observation.recording;
   header.place = observation.place;
   const std::string salt = next_salt();
@@ -177,28 +161,42 @@ Result<Appended> EventLog::append(const Observation& observation, WriteUnit& uni
   const Sha256 chain =
       chain_next(bytes_of(head->row.chain), header, commitment_of(salt, raw_digest));
   assign(header.chain, as_bytes(chain));
-  head->row.chain = header.chain;
-
-  RESPOOL_TRY(stage_event(observation, header, at, unit));
+  RESPOOL_TRY(at, stage_next(*head, at, header, observation.raw, unit));
   unit.put(Family::Index, key, keys::encode_number(at.event.value));
-  unit.put(Family::Index,
-           keys::position(at.position),
-           keys::encode_location({session, own_origin_, at.event}));
   return at;
 }
 
-Result<void> EventLog::stage_event(const Observation& observation,
+Result<Appended> EventLog::stage_next(Head& head,
+                                      Appended at,
+                                      fb::EventHeaderT& header,
+                                      std::string_view raw,
+                                      WriteUnit& unit) {
+  at.duplicate = false;
+  at.event = {++head.row.events};
+  at.position = {++position_};
+  head.row.raw_bytes += header.raw_bytes;
+  head.row.chain = header.chain;
+  head.dirty = true;
+  header.position = at.position.value;
+  RESPOOL_TRY(stage_event(raw, header, at, unit));
+  unit.put(Family::Index,
+           keys::position(at.position),
+           keys::encode_location({at.session, at.origin, at.event}));
+  return at;
+}
+
+Result<void> EventLog::stage_event(std::string_view raw,
                                    fb::EventHeaderT& header,
                                    const Appended& at,
                                    WriteUnit& unit) {
   const std::string key = keys::event(at.session, at.origin, at.event);
-  if (observation.raw.size() <= kChunkBytes) {
+  if (raw.size() <= kChunkBytes) {
     const std::string encoded = encode(header);
-    unit.put(Family::Log, key, {length_prefix(encoded.size()), encoded, observation.raw});
+    unit.put(Family::Log, key, {length_prefix(encoded.size()), encoded, raw});
     return ok();
   }
   // Chunks go ahead in writes of their own: without the row that names them nobody reads them.
-  std::string_view rest = observation.raw;
+  std::string_view rest = raw;
   WriteUnit chunks(*store_);
   while (!rest.empty()) {
     const std::string_view chunk = rest.substr(0, kChunkBytes);
@@ -222,9 +220,9 @@ Result<std::uint32_t> EventLog::add_recording(const fb::RecordingT& recording, W
 }
 
 void EventLog::stage_heads(WriteUnit& unit) {
-  for (auto& [session, head] : heads_) {
+  for (auto& [numbers, head] : heads_) {
     if (!head.dirty) continue;
-    unit.put(Family::Index, keys::head({session}, own_origin_), encode(head.row));
+    unit.put(Family::Index, keys::head(numbers.first, numbers.second), encode(head.row));
     head.dirty = false;
   }
 }
@@ -276,6 +274,40 @@ Result<std::string> origin_id(const ReadView& view, OriginNumber origin) {
   return *row;
 }
 
+Result<std::string> origin_host(const ReadView& view, OriginNumber origin) {
+  RESPOOL_TRY(const auto id, origin_id(view, origin));
+  const auto& own = view.store().meta();
+  if (id == own.origin) return own.origin_host;
+  RESPOOL_TRY(auto host, view.get(Family::Index, keys::origin_host(origin)));
+  return std::move(host).value_or("");
+}
+
+Result<std::optional<OriginNumber>> find_origin(const ReadView& view, std::string_view id) {
+  RESPOOL_TRY(const auto row, view.get(Family::Index, keys::origin_name(id)));
+  if (!row) return std::optional<OriginNumber>();
+  const auto number = keys::decode_number(*row);
+  if (!number)
+    return Error(
+        ErrorCode::Corruption, "an origin's number has a wrong length", "run \"respool verify\"");
+  return std::optional<OriginNumber>(OriginNumber{*number});
+}
+
+Result<HeldStream> find_held(const ReadView& view,
+                             const StreamName& name,
+                             std::string_view origin_id) {
+  HeldStream held;
+  const Sha256 start = chain_start(name, origin_id);
+  held.chain = as_bytes(start);
+  RESPOOL_TRY(const auto session, find_stream(view, name));
+  RESPOOL_TRY(const auto origin, find_origin(view, origin_id));
+  if (!session || !origin) return held;
+  RESPOOL_TRY(const auto stored, view.get(Family::Index, keys::head(*session, *origin)));
+  if (!stored) return held;
+  RESPOOL_TRY(const auto head,
+              decode<fb::StreamHeadT>(*stored, fmt::format("head of stream {}", session->value)));
+  return HeldStream{*session, *origin, head.events, std::string(bytes_of(head.chain))};
+}
+
 Result<StoredEvent> read_event(const ReadView& view,
                                SessionNumber session,
                                OriginNumber origin,
@@ -319,7 +351,9 @@ Result<std::optional<StoredEvent>> EventCursor::next() {
     return std::optional<StoredEvent>();
   }
   const auto key = *keys::parse_event(rows_.key());
-  RESPOOL_TRY(auto event, parse_value(key, rows_.value()));
+  RESPOOL_TRY(auto parts, event_row::take_apart(key, rows_.value()));
+  StoredEvent event{
+      key.session, key.origin, key.event, std::move(parts.header), std::string(parts.raw)};
   rows_.next();
   for (std::uint32_t chunk = 0; chunk < event.header.chunks; ++chunk, rows_.next()) {
     const bool there = rows_.valid() &&

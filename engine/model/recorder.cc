@@ -25,6 +25,22 @@ EventContext context_of(const Observation& observation, const Appended& at) {
       .place = observation.place};
 }
 
+EventContext context_of(const ReceivedEvent& received, const Appended& at) {
+  const auto& header = received.header;
+  return EventContext{
+      .ref = fb::EventRef(at.event.value, static_cast<std::uint32_t>(at.origin.value)),
+      .shape = static_cast<Shape>(header.shape),
+      .wire_type = header.wire_type,
+      .time_ms = header.time_ms,
+      .as_of_ms = header.as_of_ms,
+      .host = header.host,
+      .run = header.run,
+      .raw_bytes = header.raw_bytes,
+      .raw = received.raw,
+      .recording = received.recording,
+      .place = received.place};
+}
+
 // By time: an event counts from its own time on. A state shows many moments at once, so each
 // message and part of it counts from its own.
 bool counts_at(const StoredEvent& event, const FoldUntil& until) {
@@ -57,12 +73,29 @@ Result<std::unique_ptr<Recorder>> Recorder::open(Store& store) {
 Result<Appended> Recorder::record(const Observation& observation, const Record& decoded) {
   RESPOOL_TRY(const auto at, log_.append(observation, unit_));
   if (at.duplicate) return at;
-  RESPOOL_TRY(SessionFacts* const facts, model_.session(at.session, observation.stream));
-  fold(*facts, context_of(observation, at), decoded);
-  if (++pending_ >= kBatchEvents || unit_.bytes() >= kBatchBytes) {
-    RESPOOL_TRY(write_batch(false));
-  }
+  RESPOOL_TRY(take_in(at, observation.stream, context_of(observation, at), decoded));
   return at;
+}
+
+Result<Appended> Recorder::receive(const ReceivedEvent& received) {
+  RESPOOL_TRY(const auto at, log_.receive(received, unit_));
+  const bool has_session = received.stream.kind == StreamKind::Session;
+  const Record decoded = decode_record(received.raw,
+                                       static_cast<Shape>(received.header.shape),
+                                       has_session ? received.stream.text : "");
+  RESPOOL_TRY(take_in(at, received.stream, context_of(received, at), decoded));
+  return at;
+}
+
+// Folds what was staged, and writes the batch where it is full.
+Result<void> Recorder::take_in(const Appended& at,
+                               const StreamName& stream,
+                               const EventContext& context,
+                               const Record& decoded) {
+  RESPOOL_TRY(SessionFacts* const facts, model_.session(at.session, stream));
+  fold(*facts, context, decoded);
+  if (++pending_ < kBatchEvents && unit_.bytes() < kBatchBytes) return ok();
+  return write_batch(false);
 }
 
 Result<std::uint32_t> Recorder::add_recording(const fb::RecordingT& recording) {

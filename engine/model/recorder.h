@@ -8,6 +8,7 @@
 
 #include "schema/opencode/record.h"
 
+#include "engine/facts/fold.h"
 #include "engine/log/event_log.h"
 #include "engine/model/model_writer.h"
 
@@ -26,7 +27,12 @@ class Recorder {
 
   // Takes one observation in. It is written with its batch, at the latest by commit().
   Result<Appended> record(const Observation& observation, const Record& decoded);
+  // Takes in an event of any origin as the next one of its stream, whether or not an equal one was
+  // delivered here.
+  Result<Appended> receive(const ReceivedEvent& received);
   Result<std::uint32_t> add_recording(const fb::RecordingT& recording);
+
+  const Store& store() const { return *store_; }
 
   // Writes a row of the index together with the batch: how far a source was read. Call it after the
   // records it speaks of, so that a cursor is never ahead of them.
@@ -42,6 +48,10 @@ class Recorder {
 
  private:
   Recorder(Store& store, EventLog log, const std::vector<std::uint64_t>& unsettled);
+  Result<void> take_in(const Appended& at,
+                       const StreamName& stream,
+                       const EventContext& context,
+                       const Record& decoded);
   Result<void> write_batch(bool settle);
 
   Store* store_;

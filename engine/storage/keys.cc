@@ -12,6 +12,7 @@ constexpr char kName = 'n';
 constexpr char kNumber = 'N';
 constexpr char kOriginName = 'o';
 constexpr char kOriginNumber = 'O';
+constexpr char kOriginHost = 'H';
 constexpr char kHead = 'h';
 constexpr char kDelivery = 'd';
 constexpr char kPosition = 'p';
@@ -115,6 +116,12 @@ std::string origin_name(std::string_view origin_id) {
 }
 std::string origin_number(OriginNumber origin) {
   return letter_and(kOriginNumber, origin.value);
+}
+std::string origin_number_prefix() {
+  return letter(kOriginNumber);
+}
+std::string origin_host(OriginNumber origin) {
+  return letter_and(kOriginHost, origin.value);
 }
 std::string head_prefix() {
   return letter(kHead);

@@ -35,6 +35,8 @@ std::string stream_name(const StreamName& name);      // -> session number
 std::string session_number(SessionNumber session);    // -> kind byte and name
 std::string origin_name(std::string_view origin_id);  // -> origin number
 std::string origin_number(OriginNumber origin);       // -> origin id
+std::string origin_number_prefix();
+std::string origin_host(OriginNumber origin);  // of another store's origin -> its host
 std::string head(SessionNumber session, OriginNumber origin);
 std::string head_prefix();
 std::string session_heads_prefix(SessionNumber session);
