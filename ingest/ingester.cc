@@ -77,6 +77,7 @@ Result<void> Ingester::read(int file, const std::string& name) {
   RESPOOL_TRY(const std::size_t got, read_some(file, name, beginning));
   beginning.resize(got);
   if (beginning == kRecordingMark) return read_recording_stream(file, name, beginning);
+  if (begins_as_bundle(beginning)) return read_bundle(file, name, std::move(beginning));
   RESPOOL_TRY(start(name));
   Framer framer([this](const Frame& frame) { return take(frame); });
   counts_.bytes += beginning.size();

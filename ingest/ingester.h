@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/model/recorder.h"
 #include "engine/spool/recording_writer.h"
@@ -37,6 +38,10 @@ struct IngestCounts {
   std::set<std::string> sessions;
   // Where the first damage lies, in words: "FILE, byte 1200: not JSON".
   std::string first_damage;
+  // Streams of bundles that do not fit, and bundles that are damaged: the first of them, and how
+  // many there were.
+  std::vector<Error> problems;
+  std::uint64_t refused = 0;
   bool interrupted = false;
 };
 
@@ -48,7 +53,10 @@ struct RecordingPlace {
   std::int64_t clock_ms = 0;  // the last time the recording told
 };
 
-// Takes sources of any textual shape into a store.
+// True for the first bytes of a bundle, at least 15 of them.
+bool begins_as_bundle(std::string_view beginning);
+
+// Takes sources of any textual shape, recordings and bundles into a store.
 //
 // Threads:   one at a time.
 // Ownership: borrows the recorder.
@@ -86,6 +94,7 @@ class Ingester {
   const IngestCounts& counts() const { return counts_; }
 
  private:
+  Result<void> read_bundle(int file, const std::string& name, std::string beginning);
   Result<void> read_recording_stream(int file, const std::string& name, std::string_view beginning);
   Result<bool> begin_recording(int file,
                                const std::string& name,

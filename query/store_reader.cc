@@ -150,20 +150,23 @@ Result<SessionFacts> StoreReader::facts_at(SessionNumber number, const Point& po
 }
 
 Result<OriginNumber> StoreReader::find_origin(const std::string& text) const {
-  RowCursor rows = view_.scan_prefix(Family::Index, keys::origin_name(text));
-  if (!rows.valid()) {
-    RESPOOL_TRY(rows.finish());
-    return Error(ErrorCode::NotFound,
-                 fmt::format("no origin starts with \"{}\"", text),
-                 "respool sessions --json lists them");
+  std::optional<OriginNumber> found;
+  RowCursor rows = view_.scan_prefix(Family::Index, keys::origin_number_prefix());
+  for (; rows.valid(); rows.next()) {
+    const OriginNumber number{keys::decode_number(rows.key().substr(1)).value_or(0)};
+    RESPOOL_TRY(const auto host, origin_host(view_, number));
+    if (!rows.value().starts_with(text) && host != text) continue;
+    if (found)
+      return Error(ErrorCode::Ambiguous,
+                   fmt::format("more than one origin starts with \"{}\", or has that host", text),
+                   "give more of the id");
+    found = number;
   }
-  const OriginNumber number{keys::decode_number(rows.value()).value_or(0)};
-  rows.next();
-  if (rows.valid())
-    return Error(ErrorCode::Ambiguous,
-                 fmt::format("more than one origin starts with \"{}\"", text),
-                 "give more of the id");
-  return number;
+  RESPOOL_TRY(rows.finish());
+  if (found) return *found;
+  return Error(ErrorCode::NotFound,
+               fmt::format("no origin starts with \"{}\", or has that host", text),
+               "respool sessions --json lists them");
 }
 
 Result<std::vector<fb::StepRowT>> StoreReader::steps(SessionNumber number) const {

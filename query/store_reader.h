@@ -59,7 +59,7 @@ class StoreReader {
   // The session that `text` names: an id, an unambiguous prefix of one, "@last" (the newest root
   // session of `directory`) or "@last:any" (of all).
   Result<SessionEntry> find(const std::string& text, const std::string& directory) const;
-  // The origin whose id starts so.
+  // The origin whose id starts so, or whose store is on the host of that name.
   Result<OriginNumber> find_origin(const std::string& text) const;
   Result<std::optional<SessionNumber>> number_of(const std::string& id) const;
 

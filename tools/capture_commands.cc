@@ -41,7 +41,7 @@ std::vector<CommandSpec> capture_commands() {
       {"Capture",
        "ingest",
        "PATH...",
-       "Read recordings of any shape into the store, verbatim",
+       "Read recordings of any shape, and bundles, into the store, verbatim",
        {"respool ingest run.ndjson",
         "opencode export ses_... | respool ingest -",
         "respool ingest --host ci-7 events.sse export.json"},

@@ -89,6 +89,7 @@ Result<ExitCode> run_stats(const Arguments&, Context&);
 Result<ExitCode> run_replay(const Arguments&, Context&);
 Result<ExitCode> run_resume(const Arguments&, Context&);
 Result<ExitCode> run_fork(const Arguments&, Context&);
+Result<ExitCode> run_export(const Arguments&, Context&);
 Result<ExitCode> run_verify(const Arguments&, Context&);
 Result<ExitCode> run_rebuild(const Arguments&, Context&);
 Result<ExitCode> run_bench(const Arguments&, Context&);

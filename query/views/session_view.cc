@@ -206,6 +206,8 @@ Result<std::vector<SessionLine>> list_sessions(const StoreReader& reader,
       RESPOOL_TRY(auto id, origin_id(reader.view(), {origin}));
       lines.back().origins.push_back(std::move(id));
     }
+    // Numbers are local to a store, ids are not.
+    std::ranges::sort(lines.back().origins);
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
@@ -137,16 +138,18 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
   RESPOOL_TRY(context.drain(*store, *recorder));
   Intake intake(*store, *recorder, options);
   const auto start = std::chrono::steady_clock::now();
-  bool failed = false;
+  std::optional<ExitCode> failed;
   for (const auto& path : arguments.values("PATH")) {
     const auto result = intake.take(path);
     if (!result) {
-      // One path that cannot be opened does not keep the others out; a store that fails does.
-      if (result.error().code() != ErrorCode::NotFound &&
-          result.error().code() != ErrorCode::InvalidArgument)
+      // One path that cannot be taken in does not keep the others out; a store that fails does.
+      const auto code = result.error().code();
+      if (code != ErrorCode::NotFound && code != ErrorCode::InvalidArgument &&
+          code != ErrorCode::UnsupportedFormat)
         return result.error();
       context.print_error(result.error());
-      failed = true;
+      if (!failed)
+        failed = code == ErrorCode::UnsupportedFormat ? ExitCode::NewerStore : ExitCode::Failed;
     }
     if (intake.counts().interrupted) break;
   }
@@ -162,9 +165,13 @@ Result<ExitCode> run_ingest(const Arguments& arguments, Context& context) {
                counted(counts.malformed, "damaged record"),
                counts.first_damage);
   }
+  for (const auto& problem : counts.problems)
+    context.print_error(problem);
+  if (counts.refused > counts.problems.size())
+    context.remark(fmt::format("{} more like these", counts.refused - counts.problems.size()));
   if (counts.interrupted || stop_requested()) return ExitCode::Interrupted;
-  if (failed) return ExitCode::Failed;
-  return counts.malformed > 0 ? ExitCode::No : ExitCode::Done;
+  if (failed) return *failed;
+  return counts.malformed > 0 || counts.refused > 0 ? ExitCode::No : ExitCode::Done;
 }
 
 }  // namespace respool

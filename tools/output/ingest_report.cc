@@ -34,6 +34,8 @@ void add_counts(IngestCounts& sum, const IngestCounts& counts) {
   sum.bytes += counts.bytes;
   sum.sessions.insert(counts.sessions.begin(), counts.sessions.end());
   if (sum.first_damage.empty()) sum.first_damage = counts.first_damage;
+  sum.problems.insert(sum.problems.end(), counts.problems.begin(), counts.problems.end());
+  sum.refused += counts.refused;
   sum.interrupted |= counts.interrupted;
 }
 
