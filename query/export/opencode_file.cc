@@ -318,7 +318,7 @@ class FileWriter {
     defaults.time_ms = time;
     text_.note_filled(*ordered.id, row.id, complete_part(part, defaults));
     map_tail(ordered, row, part);
-    map_attachments(part);
+    export_detail::rename_attachments(part, options_->seed, options_->id_time_ms);
     const Fitting fitting = fit_part(part);
     text_.note_removed(*ordered.id, row.id, fitting);
     if (fitting.unfit.empty()) return true;
@@ -339,27 +339,6 @@ class FileWriter {
     if (mapped != message_ids_.end()) return part.set_text("tail_start_id", mapped->second);
     part.remove("tail_start_id");
     text_.note(*ordered.id, row.id, "the message at which its tail starts is not in the file");
-  }
-
-  // Files that a tool gave back are parts of their own, with ids.
-  void map_attachments(JsonFields& part) const {
-    auto state = part.object("state");
-    const auto list = state ? state->get("attachments") : std::nullopt;
-    const auto files = list ? split_json_array(*list) : std::nullopt;
-    if (!files) return;
-    std::string mapped = "[";
-    for (const auto& element : *files) {
-      auto file = JsonFields::parse(element);
-      if (!file) return;
-      const std::string seed =
-          fmt::format("{}\n{}\n{}", options_->seed, part.text("id").value_or(""), mapped.size());
-      set_ids(
-          *file, id_for("prt_", seed, options_->id_time_ms), part.text("messageID").value_or(""));
-      if (mapped.size() > 1) mapped.push_back(',');
-      file->append_to(mapped);
-    }
-    state->set("attachments", mapped + "]");
-    part.set("state", state->json());
   }
 
   Result<void> leave_out(const std::string& message, const std::string& part, std::string what) {

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "schema/opencode/new_id.h"
+
 namespace respool::export_detail {
 namespace {
 
@@ -170,6 +174,27 @@ bool end_open_call(JsonFields& part, std::int64_t started_ms, std::int64_t seen_
   state->remove("title");
   part.set("state", state->json());
   return true;
+}
+
+void rename_attachments(JsonFields& part, std::string_view seed, std::int64_t time_ms) {
+  auto state = part.object("state");
+  const auto list = state ? state->get("attachments") : std::nullopt;
+  const auto files = list ? split_json_array(*list) : std::nullopt;
+  if (!files) return;
+  std::string renamed = "[";
+  for (const auto& element : *files) {
+    auto file = JsonFields::parse(element);
+    if (!file) return;
+    const std::string file_seed =
+        fmt::format("{}\n{}\n{}", seed, part.text("id").value_or(""), renamed.size());
+    file->set_text("id", id_for("prt_", file_seed, time_ms));
+    file->set_text("sessionID", part.text("sessionID").value_or(""));
+    file->set_text("messageID", part.text("messageID").value_or(""));
+    if (renamed.size() > 1) renamed.push_back(',');
+    file->append_to(renamed);
+  }
+  state->set("attachments", renamed + "]");
+  part.set("state", state->json());
 }
 
 std::string known_error(const JsonFields& error) {

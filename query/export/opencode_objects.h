@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/opencode/json_fields.h"
@@ -43,6 +44,10 @@ std::vector<std::string> complete_part(JsonFields& part, const Defaults& default
 // Turns a call that is still pending or running into one that failed: nobody will ever finish it.
 // `seen_ms` is when it was last seen so. False where the part is no such call.
 bool end_open_call(JsonFields& part, std::int64_t started_ms, std::int64_t seen_ms);
+
+// Gives the files that a call gave back, which are parts of their own, ids that are new as the
+// part's are. Must follow the change of the part's own ids.
+void rename_attachments(JsonFields& part, std::string_view seed, std::int64_t time_ms);
 
 // An error of a kind the importer does not know, as one that it knows.
 std::string known_error(const JsonFields& error);

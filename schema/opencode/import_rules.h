@@ -15,8 +15,7 @@ enum class Must {
   BeText,
   BeFlag,
   BeNumber,
-  BeCount,  // a whole number from 0
-  BeAnything,
+  BeCount,   // a whole number from 0
   BeRecord,  // an object with any fields
   BeObject,  // an object after `rules`
   BeTexts,   // an array of texts

@@ -48,7 +48,7 @@ bool is_flag(std::string_view value) {
 
 Fitting fit(JsonFields& object, Rules rules);
 
-// True where the object acceptable, perhaps after optional fields of it were removed.
+// True where the object is acceptable, perhaps after optional fields of it were removed.
 bool fit_object(std::string& value, Rules rules, Fitting& all, std::string_view name) {
   auto object = value.starts_with('{') ? JsonFields::parse(value) : std::nullopt;
   if (!object) return false;
@@ -143,8 +143,6 @@ bool fit_value(std::string& value, const Rule& rule, Fitting& all) {
       return is_finite_number(value, number);
     case Must::BeCount:
       return is_count(value);
-    case Must::BeAnything:
-      return true;
     case Must::BeRecord:
       return value.starts_with('{');
     case Must::BeObject:

@@ -101,10 +101,10 @@ class OpenCodeServer {
   // The same by `opencode run --attach`, which refuses what nobody is there to permit. It may end
   // before the turn does.
   std::string run_attached(const std::string& prompt) const;
-
- private:
+  // What the server answers to a request of its API.
   std::string post(const std::string& target, const std::string& body) const;
 
+ private:
   const LiveHome* home_;
   RunningProgram process_;
   std::string url_;

@@ -13,7 +13,8 @@
 namespace respool::test {
 namespace {
 
-[[noreturn]] void become_respool(const std::vector<std::string>& arguments,
+[[noreturn]] void become_program(const std::string& program,
+                                 const std::vector<std::string>& arguments,
                                  const std::map<std::string, std::string>& environment,
                                  const fs::path& dir,
                                  const std::string& directory) {
@@ -24,7 +25,7 @@ namespace {
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   if (!directory.empty() && ::chdir(directory.c_str()) != 0) ::_exit(126);
-  ExecWords(RESPOOL_BINARY, arguments, environment).become();
+  ExecWords(program, arguments, environment).become();
 }
 
 }  // namespace
@@ -53,11 +54,19 @@ ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment,
                           const std::string& input,
                           const std::string& directory) {
+  return run_program(RESPOOL_BINARY, arguments, environment, input, directory);
+}
+
+ProcessResult run_program(const std::string& program,
+                          const std::vector<std::string>& arguments,
+                          const std::map<std::string, std::string>& environment,
+                          const std::string& input,
+                          const std::string& directory) {
   const TempDir dir;
   write_file(dir.path() / "in", input);
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork");
-  if (child == 0) become_respool(arguments, environment, dir.path(), directory);
+  if (child == 0) become_program(program, arguments, environment, dir.path(), directory);
   int status = 0;
   if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid");
   ProcessResult result;
@@ -73,7 +82,8 @@ void run_respool_and_kill(const std::vector<std::string>& arguments, unsigned af
   write_file(dir.path() / "in", "");
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork");
-  if (child == 0) become_respool(arguments, {{"HOME", dir.path().string()}}, dir.path(), "");
+  if (child == 0)
+    become_program(RESPOOL_BINARY, arguments, {{"HOME", dir.path().string()}}, dir.path(), "");
   ::usleep(after_microseconds);
   ::kill(child, SIGKILL);
   int status = 0;

@@ -38,7 +38,14 @@ ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::string& input = {},
                           const std::string& directory = {});
 
-// Starts it the same way and kills it after so many microseconds.
+// The same for any program, named by its path.
+ProcessResult run_program(const std::string& program,
+                          const std::vector<std::string>& arguments,
+                          const std::map<std::string, std::string>& environment = {},
+                          const std::string& input = {},
+                          const std::string& directory = {});
+
+// Starts respool the same way and kills it after so many microseconds.
 void run_respool_and_kill(const std::vector<std::string>& arguments, unsigned after_microseconds);
 
 }  // namespace respool::test

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "query/export/bundle.h"
+#include "query/export/opencode_file.h"
 
 #include "tools/context.h"
 #include "tools/output/json_writer.h"
@@ -45,7 +46,25 @@ class Target {
   std::optional<OutputFile> file_;
 };
 
-// The sessions a command names, and all below them.
+// A session that respool continued as text holds only the end of its context: what it continues
+// comes along.
+Result<void> add_continued(const StoreReader& reader, std::set<std::string>& chosen) {
+  std::vector<std::string> waiting(chosen.begin(), chosen.end());
+  while (!waiting.empty()) {
+    const std::string id = std::move(waiting.back());
+    waiting.pop_back();
+    RESPOOL_TRY(const auto number, reader.number_of(id));
+    if (!number) continue;
+    RESPOOL_TRY(const auto entry, reader.session(*number));
+    const std::string& before = entry.row.continues;
+    if (before.empty()) continue;
+    RESPOOL_TRY(const auto known, reader.number_of(before));
+    if (known && chosen.insert(before).second) waiting.push_back(before);
+  }
+  return ok();
+}
+
+// The sessions a command names, what they continue, and all below them.
 Result<std::set<std::string>> chosen_sessions(const Arguments& arguments,
                                               const Context& context,
                                               const StoreReader& reader) {
@@ -54,6 +73,7 @@ Result<std::set<std::string>> chosen_sessions(const Arguments& arguments,
     RESPOOL_TRY(const auto entry, reader.find(text, context.here()));
     chosen.insert(entry.row.id);
   }
+  RESPOOL_TRY(add_continued(reader, chosen));
   return with_children(reader, chosen);
 }
 
@@ -83,7 +103,7 @@ void report_bundle(const Arguments& arguments,
   if (!report.left_out.empty())
     fmt::print(stderr,
                "respool: {} left out: their names are none that another store takes\n",
-               counted(report.left_out.size(), "session"));
+               counted(report.left_out.size(), "stream"));
 }
 
 Result<ExitCode> export_bundle(const Arguments& arguments,
@@ -110,6 +130,30 @@ Result<ExitCode> export_bundle(const Arguments& arguments,
   return report.left_out.empty() ? ExitCode::Done : ExitCode::No;
 }
 
+// The file that `opencode import` takes holds one session.
+Result<ExitCode> export_opencode(const Arguments& arguments,
+                                 const Context& context,
+                                 const StoreReader& reader) {
+  const auto& names = arguments.values("SESSION");
+  if (names.size() != 1 || arguments.has("since")) {
+    return Error(ErrorCode::InvalidArgument,
+                 "an OpenCode file holds one session, whole",
+                 "respool export SESSION --format opencode");
+  }
+  RESPOOL_TRY(const auto entry, reader.find(names.front(), context.here()));
+  RESPOOL_TRY(const auto file, opencode_file(reader, entry.number, {}, {}));
+  RESPOOL_TRY(auto target, Target::open(arguments, false));
+  RESPOOL_TRY(target.write(file.json));
+  RESPOOL_TRY(target.write("\n"));
+  RESPOOL_TRY(target.finish());
+  for (const auto& note : file.notes) {
+    if (note.left_out)
+      context.remark(
+          fmt::format("{}: {}", note.part.empty() ? note.message : note.part, note.what));
+  }
+  return ExitCode::Done;
+}
+
 // What `--format` takes, and who writes it.
 struct ExportFormat {
   std::string_view name;
@@ -117,6 +161,7 @@ struct ExportFormat {
 };
 constexpr std::array kFormats = {
     ExportFormat{"bundle", export_bundle},
+    ExportFormat{"opencode", export_opencode},
 };
 
 Result<const ExportFormat*> format_of(const std::string& name) {
