@@ -74,6 +74,12 @@ Continuation::Continuation(Context& context, RunSession& session, ContinuationRe
       readback_(context, session.environment()) {}
 
 Result<Continued> Continuation::run() {
+  auto continued = run_rungs();
+  log_.finish();
+  return continued;
+}
+
+Result<Continued> Continuation::run_rungs() {
   RESPOOL_TRY(auto recovered, recover());
   if (recovered) return std::move(*recovered);
   std::string reason = request_.decision.reason;
@@ -83,17 +89,13 @@ Result<Continued> Continuation::run() {
     if (rung == Rung::Native && request_.fork && !request_.prompt) continue;
     if (request_.server && rung != Rung::Prefix) continue;
     RESPOOL_TRY(auto continued, try_rung(rung, reason));
-    if (continued) {
-      log_.finish();
-      return std::move(*continued);
-    }
+    if (continued) return std::move(*continued);
     reason = fmt::format("{} failed", rung_name(rung));
   }
-  log_.finish();
-  return Error(
-      ErrorCode::Io,
-      fmt::format("session {} could not be continued on any rung", request_.target.entry.row.id),
-      fmt::format("respool replay {} gives its context as text", request_.target.entry.row.id));
+  const std::string& session = request_.target.entry.row.id;
+  return Error(ErrorCode::Io,
+               fmt::format("session {} could not be continued on any rung", session),
+               fmt::format("respool replay {} gives its context as text", session));
 }
 
 Continuation::Tried Continuation::try_rung(Rung rung, const std::string& reason) {
@@ -120,7 +122,7 @@ fb::ReplayRowT Continuation::new_attempt(Rung rung, const std::string& reason) c
   attempt.from_session = request_.target.entry.row.id;
   attempt.host = request_.decision.here.host;
   attempt.directory = request_.decision.here.directory;
-  attempt.point = request_.target.point.message;
+  attempt.point = request_.point;
   attempt.reason = reason;
   if (request_.prompt) attempt.prompt_digest = sha256_hex(*request_.prompt);
   return attempt;
@@ -180,6 +182,9 @@ Continuation::Tried Continuation::import(fb::ReplayRowT& attempt) {
     const auto slash = std::min(request_.model.find('/'), request_.model.size());
     RESPOOL_TRY(const auto store, context_->open_if_there());
     const StoreReader reader(*store);
+    RESPOOL_TRY(const auto entry, reader.session(request_.target.entry.number));
+    if (request_.model.empty() && entry.totals.models.empty())
+      return failed(attempt, "nobody knows which model answered, and an import must name one");
     const OpenCodeFileOptions options{
         .fresh_ids = true,
         .seed = attempt.id,

@@ -24,6 +24,7 @@ inline std::string replay_tag(const fb::ReplayRowT& attempt) {
 struct ContinuationRequest {
   bool fork = false;                    // into a new session, whatever the rung
   Target target;                        // the session, and up to where
+  std::string point;                    // the same as the user said it, "" for all of it
   ResumeDecision decision;              // where it lived, where it goes on, the first rung
   std::optional<std::string> prompt;    // nothing: only prepare it
   std::optional<ServerAddress> server;  // put the text into a session of this running server
@@ -63,6 +64,7 @@ class Continuation {
   // Nothing where the rung failed, which was noted and said: the next one is tried.
   using Tried = Result<std::optional<Continued>>;
 
+  Result<Continued> run_rungs();
   Tried try_rung(Rung rung, const std::string& reason);
   Tried native(fb::ReplayRowT& attempt);
   Tried import(fb::ReplayRowT& attempt);

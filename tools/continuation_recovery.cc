@@ -11,13 +11,19 @@
 namespace respool {
 namespace {
 
+// One session is forked many times, at many points: only the same fork is taken up again.
+bool is_same_fork(const fb::ReplayRowT& row, const fb::ReplayRowT& like) {
+  return row.prompt_digest == like.prompt_digest && row.point == like.point;
+}
+
 // The newest attempt from here that neither was bound nor failed.
 const fb::ReplayRowT* unfinished(const SessionFacts& facts, const fb::ReplayRowT& like) {
   const fb::ReplayRowT* newest = nullptr;
   for (const auto& [id, row] : facts.replays) {
     const bool mine = row.from_session == like.from_session && row.kind == like.kind &&
                       row.host == like.host && row.directory == like.directory && row.planned_ms &&
-                      !row.bound_ms && !row.failed_ms;
+                      !row.bound_ms && !row.failed_ms &&
+                      (like.kind == "resume" || is_same_fork(row, like));
     if (mine && (newest == nullptr || *row.planned_ms > *newest->planned_ms)) newest = &row;
   }
   return newest;
@@ -50,7 +56,9 @@ Continuation::Tried Continuation::recover() {
   if (rung == Rung::Import) recovered = recover_import(attempt);
   if (rung == Rung::Prefix) recovered = recover_prefix(attempt);
   if (!recovered || recovered.value()) return recovered;
-  attempt.reason = "it was cut off, and OpenCode does not hold what it was to make";
+  attempt.reason = rung == Rung::Native
+                       ? "it was cut off"
+                       : "it was cut off, and OpenCode does not hold what it was to make";
   log_.step(attempt, "failed");
   return std::optional<Continued>();
 }

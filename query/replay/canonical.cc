@@ -46,8 +46,12 @@ void add_item(const TranscriptItem& item, Fields& fields) {
   fields.known_number(item.exit);
   fields.text(item.outcome ? outcome_name(*item.outcome) : "");
   fields.number(static_cast<std::int64_t>(item.bytes));
-  fields.text(fmt::format(
-      "{:d}{:d}{:d}{:d}", item.removed, item.synthetic, item.continuation, item.summary));
+  fields.text(fmt::format("{:d}{:d}{:d}{:d}{:d}",
+                          item.removed,
+                          item.synthetic,
+                          item.continuation,
+                          item.summary,
+                          item.own_note));
   for (const auto& file : item.files) {
     fields.text(file.path);
     fields.number(static_cast<std::int64_t>(file.action));

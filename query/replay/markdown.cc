@@ -130,6 +130,7 @@ std::string body(const TranscriptItem& item) {
 
 std::string speaker(const TranscriptItem& item) {
   if (item.continuation) return "OpenCode, after compacting";
+  if (item.own_note) return "respool, when the session was continued";
   if (item.synthetic && item.role == "user") return "Attached by OpenCode";
   if (item.summary) return "Summary of everything before";
   return item.role == "user" ? "User" : "Assistant";

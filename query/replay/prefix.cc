@@ -106,7 +106,7 @@ class Renderer {
     if (item.kind == "compaction" || item.continuation) return false;
     if (item.removed) {
       leave_out(item.message, "reverted");
-    } else if (item.kind == "replay") {
+    } else if (item.kind == "replay" || item.own_note) {
       leave_out(item.message, "replayed");
     } else if (item.kind == "reasoning" && !options_->reasoning) {
       leave_out(item.part, "reasoning");

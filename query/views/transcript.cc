@@ -213,9 +213,23 @@ class TranscriptReader {
     item.text = part.type == fb::PartType::Subtask ? content.description : content.text;
     if (part.type == fb::PartType::Tool) set_tool(item, ordered, part, content);
     if (part.type == fb::PartType::File) set_file(item, part, content);
-    if (part.type == fb::PartType::Text && !ordered.assistant) split_replay(item);
+    if (part.type == fb::PartType::Text && !ordered.assistant) {
+      item.own_note = item.synthetic && is_own_note(item.message);
+      split_replay(item);
+    }
     transcript_.items.push_back(std::move(item));
     return ok();
+  }
+
+  // True for a message that respool wrote and copied from nowhere.
+  bool is_own_note(const std::string& message) const {
+    if (!is_own_copy(*facts_, message)) return false;
+    for (const auto& [id, replay] : facts_->replays) {
+      for (std::size_t i = 1; i < replay.messages.size(); i += 2) {
+        if (replay.messages[i] == message) return replay.messages[i - 1].empty();
+      }
+    }
+    return false;
   }
 
   // A summary that failed stands for nothing.

@@ -44,6 +44,7 @@ struct TranscriptItem {
   bool removed = false;            // removed, or behind a revert that is not undone
   bool synthetic = false;          // OpenCode's words in the user's place
   bool continuation = false;       // OpenCode's own "continue" after a compaction
+  bool own_note = false;           // respool's words to the model, put there by a continuation
   bool summary = false;            // stands for what was compacted away
 };
 

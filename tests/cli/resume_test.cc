@@ -1,35 +1,15 @@
 #include <thread>
 
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
 #include "tests/cli/home.h"
 #include "tests/support/fake_opencode.h"
+#include "tests/support/small_export.h"
 
 namespace respool::test {
 namespace {
 
-constexpr std::string_view kSession = "ses_dd1d7ed5bffeHZz7T53WJ4vhET";
-
-// A session with one turn, as an export of it would show it, made in `directory`.
-std::string session_in(const fs::path& directory) {
-  constexpr std::string_view kTemplate =
-      R"({{"info":{{"id":"{0}","directory":"{1}","title":"The number","projectID":"global",)"
-      R"("version":"1.18.33","time":{{"created":1796071900000,"updated":1796071902000}}}},"messages":[)"
-      R"({{"info":{{"id":"msg_22e2812c4001aaaaaaaaaaaaaa","sessionID":"{0}","role":"user",)"
-      R"("time":{{"created":1796071900100}},"agent":"build","model":{{"providerID":"p","modelID":"m"}}}},)"
-      R"("parts":[{{"id":"prt_22e2812c4002aaaaaaaaaaaaaa","sessionID":"{0}",)"
-      R"("messageID":"msg_22e2812c4001aaaaaaaaaaaaaa","type":"text","text":"The number is 7319."}}]}},)"
-      R"({{"info":{{"id":"msg_22e2812cc001aaaaaaaaaaaaaa","sessionID":"{0}","role":"assistant",)"
-      R"("parentID":"msg_22e2812c4001aaaaaaaaaaaaaa","providerID":"p","modelID":"m","mode":"build",)"
-      R"("agent":"build","path":{{"cwd":"{1}","root":"/"}},"cost":0,"finish":"stop",)"
-      R"("tokens":{{"input":10,"output":5,"reasoning":0,"cache":{{"read":0,"write":0}}}},)"
-      R"("time":{{"created":1796071900200,"completed":1796071901000}}}},"parts":[)"
-      R"({{"id":"prt_22e2812cd001aaaaaaaaaaaaaa","sessionID":"{0}",)"
-      R"("messageID":"msg_22e2812cc001aaaaaaaaaaaaaa","type":"text","text":"Noted.",)"
-      R"("time":{{"start":1796071900300,"end":1796071900900}}}}]}}]}})";
-  return fmt::format(kTemplate, kSession, directory.string());
-}
+const std::string& kSession = kSmallSession;
 
 // A machine whose store knows one session of it, made in work().
 class Machine : public FakeOpenCode {
@@ -37,14 +17,14 @@ class Machine : public FakeOpenCode {
   explicit Machine(const std::string& host = "here") {
     std::vector<std::string> words = {"ingest", "-"};
     if (!host.empty()) words.insert(words.end(), {"--host", host});
-    const auto taken = respool(words, session_in(work()));
+    const auto taken = respool(words, small_export(work(), {{0, "The number is 7319.", "Noted."}}));
     INFO(taken.err);
     REQUIRE(taken.exit_code == 0);
   }
 
   ProcessResult decide(const fs::path& directory, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words = {
-        "resume", std::string(kSession), "--dir", directory.string(), "--dry-run", "--json"};
+        "resume", kSession, "--dir", directory.string(), "--dry-run", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return respool(words, "");
   }
@@ -83,8 +63,8 @@ TEST_CASE("without --dir nobody guesses: both paths and both commands are named"
   const fs::path other = machine.home() / "other";
   fs::create_directories(other);
 
-  const auto refused = run_respool(
-      {"resume", std::string(kSession)}, machine.environment(), "go on", other.string());
+  const auto refused =
+      run_respool({"resume", kSession}, machine.environment(), "go on", other.string());
 
   CHECK(refused.exit_code == 1);
   CHECK(refused.out.empty());
@@ -107,7 +87,7 @@ TEST_CASE("a session whose directory is gone goes on elsewhere", "[cli][resume]"
   fs::remove_all(machine.work());
 
   const auto decided =
-      run_respool({"resume", std::string(kSession), "--dir", other.string(), "--dry-run", "--json"},
+      run_respool({"resume", kSession, "--dir", other.string(), "--dry-run", "--json"},
                   machine.environment(),
                   "",
                   machine.home().string());
@@ -125,8 +105,7 @@ TEST_CASE("what is no session of ours is refused with a word on what to do", "[c
   const auto malformed = machine.respool({"resume", "../../etc/passwd"}, "go on");
   CHECK(malformed.exit_code == 3);
   const auto impossible = machine.respool(
-      {"resume", std::string(kSession), "--dir", machine.home().string(), "--rung", "native"},
-      "go on");
+      {"resume", kSession, "--dir", machine.home().string(), "--rung", "native"}, "go on");
   CHECK(impossible.exit_code == 1);
   CHECK_FALSE(machine.was_started());
 }
@@ -135,7 +114,7 @@ TEST_CASE("without OpenCode a resume says where the context can be had", "[cli][
   const Machine machine;
   fs::remove(machine.program());
 
-  const auto refused = machine.respool({"resume", std::string(kSession)}, "go on");
+  const auto refused = machine.respool({"resume", kSession}, "go on");
 
   CHECK(refused.exit_code == 3);
   CHECK(refused.err.find("respool replay") != std::string::npos);
@@ -144,11 +123,11 @@ TEST_CASE("without OpenCode a resume says where the context can be had", "[cli][
 TEST_CASE("a second continuation of a session is refused and says who has it", "[cli][resume]") {
   Machine machine;
   machine.does("touch \"$LAB/started\"; while [ ! -e \"$LAB/go\" ]; do sleep 0.05; done");
-  std::thread first([&] { machine.respool({"resume", std::string(kSession)}, "go on"); });
+  std::thread first([&] { machine.respool({"resume", kSession}, "go on"); });
   while (!fs::exists(machine.lab() / "started"))
     std::this_thread::yield();
 
-  const auto second = machine.respool({"resume", std::string(kSession)}, "me too");
+  const auto second = machine.respool({"resume", kSession}, "me too");
   write_file(machine.lab() / "go", "");
   first.join();
 
@@ -168,7 +147,7 @@ cp "$LAB/stdin" "$LAB/seed"; echo x >> "$LAB/seeds"
 echo '{"type":"step_start","timestamp":1796071910000,"sessionID":"ses_dd1d7ed5bffeNEWNEWNEWNEWNE","part":{"id":"prt_22e2812d0001aaaaaaaaaaaaaa","messageID":"msg_22e2812d0001aaaaaaaaaaaaaa","sessionID":"ses_dd1d7ed5bffeNEWNEWNEWNEWNE","type":"step-start"}}'
 exit 0)");
 
-  const auto resumed = machine.respool({"resume", std::string(kSession)}, "And now?\n");
+  const auto resumed = machine.respool({"resume", kSession}, "And now?\n");
 
   INFO(resumed.err);
   CHECK(resumed.err.find("native did not work") != std::string::npos);
@@ -180,7 +159,7 @@ exit 0)");
   CHECK(seed.find("| The number is 7319.") != std::string::npos);
   CHECK(seed.ends_with("\nAnd now?\n"));
   CHECK(read_file(machine.lab() / "seeds") == "x\n");
-  const auto bindings = machine.respool({"bindings", std::string(kSession), "--json"}, "");
+  const auto bindings = machine.respool({"bindings", kSession, "--json"}, "");
   CHECK(bindings.out.find("\"state\":\"dead\"") != std::string::npos);
   const auto lineage = machine.respool({"lineage", "--json"}, "");
   CHECK(lineage.out.find("\"kind\":\"resume\"") == std::string::npos);

@@ -97,6 +97,8 @@ class ResumeCommand {
     if (arguments_->has("server")) {
       RESPOOL_TRY(request_.server, parse_server_url(arguments_->value("server")));
     }
+    request_.point = arguments_->has("before") ? "before " + arguments_->value("before")
+                                               : arguments_->value("at");
     request_.replay.reasoning = arguments_->has("reasoning");
     request_.children = arguments_->has("children");
     request_.mask = !arguments_->has("no-mask");
