@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNameBytes = 64;
 constexpr std::size_t kGapBytes = 32;
-constexpr std::size_t kValueBytes = 4096;
+constexpr std::size_t kValueBytes = 2048;    // what is longer is no value of this kind
 constexpr std::size_t kAssignedRank = 1000;  // after every token that gives itself away
 
 bool is_name_byte(char c) {
@@ -120,11 +120,6 @@ std::size_t skip(std::string_view text, std::size_t at, std::string_view bytes) 
   return at;
 }
 
-// Blanks and control bytes, such as begin an escape of a terminal.
-bool is_blank(char c) {
-  return (static_cast<unsigned char>(c) <= ' ') || c == 0x7F;
-}
-
 bool is_quote(char c) {
   return c == '"' || c == '\'' || c == '`';
 }
@@ -173,12 +168,28 @@ std::optional<Value> quoted_value(std::string_view text, std::size_t at, std::si
   return std::nullopt;
 }
 
+using ByteSet = std::array<bool, 256>;
+
+// Blanks, control bytes, and `signs`.
+constexpr ByteSet stops_of(std::string_view signs) {
+  ByteSet set{};
+  for (std::size_t byte = 0; byte <= ' '; ++byte)
+    set[byte] = true;
+  set[0x7F] = true;
+  for (const char c : signs)
+    set[static_cast<unsigned char>(c)] = true;
+  return set;
+}
+constexpr ByteSet kEnvStops = stops_of("\"'`\\|&");
+constexpr ByteSet kBareStops = stops_of("\"'`\\|&,;<>(){}[]");
+
 Value bare_value(std::string_view text, std::size_t at, bool env) {
-  const std::string_view stops = env ? "\"'`\\|&" : "\"'`\\|&,;<>(){}[]";
+  const auto& stops = env ? kEnvStops : kBareStops;
   const std::size_t limit = std::min(text.size(), at + kValueBytes);
   std::size_t end = at;
-  while (end < limit && !is_blank(text[end]) && stops.find(text[end]) == std::string_view::npos)
+  while (end < limit && !stops[static_cast<unsigned char>(text[end])])
     ++end;
+  if (end == at + kValueBytes) return {at, at, Written::Bare};
   // A call or an index: what was read is the name of something.
   const bool call =
       !env && end < text.size() && (text[end] == '(' || text[end] == '[' || text[end] == '{');

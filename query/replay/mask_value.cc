@@ -220,6 +220,8 @@ bool is_stand_in(std::string_view value) {
                                                        "string",
                                                        "default",
                                                        "undefined"};
+  constexpr std::size_t kHead = 256;  // a longer value is none, whatever it holds behind
+  value = value.substr(0, kHead);
   if (value.empty() || is_sequence(value) || distinct_bytes(value) < 4) return true;
   if (is_variable(value)) return true;
   const auto inside = [&](std::string_view word) { return contains_folded(value, word); };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,11 @@ constexpr auto kFidelities =
 
 // Up to which share of the budget, in percent, messages are shown at each fidelity.
 constexpr std::uint64_t kSharePercent[] = {60, 80, 92, 100};
+
+// No id is dearer: letters and digits that take turns. What a frame costs must not depend on its
+// id, which depends on the budget.
+constexpr std::string_view kDearestId =
+    "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1";
 
 std::vector<ReplayMessage> by_message(const std::vector<const TranscriptItem*>& items) {
   std::vector<ReplayMessage> messages;
@@ -128,7 +134,8 @@ class Renderer {
     replay_.left_out = selection_left_out_;
     ReplayFrame frame(*transcript_, *options_, replay_.replay_id);
     constexpr std::uint64_t kListTokens = 120;  // room for the counts of what is left out
-    const std::uint64_t frame_tokens = estimate_tokens(frame.text({}, "")) + kListTokens;
+    const ReplayFrame dearest(*transcript_, *options_, std::string(kDearestId));
+    const std::uint64_t frame_tokens = estimate_tokens(dearest.text({}, "")) + kListTokens;
     const auto newest_prompt = find_newest_prompt();
     const std::uint64_t reserved = newest_prompt ? prompt_tokens(*newest_prompt) : 0;
     replay_.least_tokens = frame_tokens + reserved;

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "query/replay/budget.h"
 #include "query/replay/prefix.h"
 #include "query/replay/quote.h"
 
@@ -52,6 +51,29 @@ TEST_CASE("a replay does not depend on the white space of its source", "[query][
 
   CHECK(one.replay_id == two.replay_id);
   CHECK(one.text == two.text);
+}
+
+TEST_CASE("a replay does not depend on the order and the shapes its store was filled in",
+          "[query][replay]") {
+  const std::vector<std::vector<std::string>> ways = {
+      {"event.sse"},
+      {"global-event.sse"},
+      {"messages.0.json", "event.sse"},
+      {"event.sse", "messages.0.json", "global-event.sse"},
+      {"global-event.sse", "event.sse", "event.sse", "messages.0.json"},
+  };
+  for (const auto* name : {"tools-edit", "subagent", "compact-manual", "revert", "abort-tool"}) {
+    std::set<std::string> texts;
+    for (const auto& files : ways) {
+      TempStore store;
+      for (const auto& file : files)
+        store.ingest_file(data_path(std::string("captures/1.18.33/serve/") + name) / file);
+      texts.insert(render_replay(transcript_of(store, store.session_ids().front()), {}).text);
+    }
+    INFO(name);
+    CHECK(texts.size() == 1);
+    CHECK(texts.begin()->size() > 500);
+  }
 }
 
 TEST_CASE("content can neither close the envelope nor speak as somebody else", "[query][replay]") {
@@ -207,6 +229,26 @@ TEST_CASE("after a compaction the summary stands for what came before", "[query]
   }));
 }
 
+TEST_CASE("a replay of a point before a compaction restores what it dropped", "[query][replay]") {
+  TempStore store;
+  store.ingest_file(data_path("captures/1.18.33/serve/compact-manual/event.sse"));
+  const auto number = store.number(store.session_ids().front());
+  const auto last_answer_before = "msg_22e3b9f3b00108Jmt6WEsmsLyS";
+  const auto point = value(parse_point(last_answer_before, false, value(Zone::find("UTC")), kNow));
+
+  const auto now = render_replay(value(read_transcript(store.reader(), number, {})), {});
+  const auto before = render_replay(value(read_transcript(store.reader(), number, point)), {});
+
+  for (const auto* dropped : {"| The spring sale starts on 12 March.", "| Noted, 12 March."}) {
+    INFO(dropped);
+    CHECK(now.text.find(dropped) == std::string::npos);
+    CHECK(before.text.find(dropped) != std::string::npos);
+  }
+  CHECK(before.text.find("| Fifteen kettle lines.") != std::string::npos);
+  CHECK(before.text.find("## Goal") == std::string::npos);
+  CHECK(before.left_out.empty());
+}
+
 TEST_CASE("prompts given beside run streams stand before the answers of their runs",
           "[query][transcript]") {
   TempStore store;
@@ -225,20 +267,6 @@ TEST_CASE("prompts given beside run streams stand before the answers of their ru
     if (item.kind == "text") roles += item.role == "user" ? item.text.front() : 'a';
   }
   CHECK(roles == "FaSa");
-}
-
-TEST_CASE("estimates rise with how dense a text is", "[query][replay]") {
-  const auto per_byte = [](const std::string& text) {
-    return static_cast<double>(estimate_tokens(text)) / static_cast<double>(text.size());
-  };
-  const double prose =
-      per_byte("The quick brown fox jumps over the lazy dog and runs away from it again. ");
-  CHECK(prose > 0.2);
-  CHECK(prose < 0.4);
-  CHECK(per_byte("1234567890123456789012345678901234567890") > 1.5 * prose);
-  CHECK(per_byte("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b") > 2 * prose);
-  CHECK(per_byte("\xF0\x9F\x98\x80\xF0\x9F\x98\x80") > 2 * prose);
-  CHECK(estimate_tokens("") == 0);
 }
 
 }  // namespace respool::test
