@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "engine/facts/merge_order.h"
@@ -29,12 +30,26 @@ std::vector<Seen> seen_messages(const SessionFacts& facts) {
   return seen;
 }
 
-// The messages that `origin` saw and `other` did not, by time.
+// The time of the last message that both saw.
+std::optional<std::int64_t> last_common_ms(const std::vector<Seen>& seen,
+                                           std::uint32_t origin,
+                                           std::uint32_t other) {
+  std::optional<std::int64_t> last;
+  for (const auto& message : seen) {
+    if (message.origins.contains(origin) && message.origins.contains(other))
+      last = std::max(last.value_or(message.time_ms), message.time_ms);
+  }
+  return last;
+}
+
+// The messages that `origin` saw and `other` did not, by time; those from `after` on, if given.
 std::vector<const Seen*> only(const std::vector<Seen>& seen,
                               std::uint32_t origin,
-                              std::uint32_t other) {
+                              std::uint32_t other,
+                              std::optional<std::int64_t> after) {
   std::vector<const Seen*> messages;
   for (const auto& message : seen) {
+    if (after && message.time_ms < *after) continue;
     if (message.origins.contains(origin) && !message.origins.contains(other))
       messages.push_back(&message);
   }
@@ -51,8 +66,9 @@ std::vector<Branch> branches_of(const SessionFacts& facts) {
   for (const auto origin : origins) {
     for (const auto other : origins) {
       if (origin == other) continue;
-      const auto here = only(seen, origin, other);
-      const auto there = only(seen, other, origin);
+      const auto common = last_common_ms(seen, origin, other);
+      const auto here = only(seen, origin, other, common);
+      const auto there = only(seen, other, origin, common);
       if (here.empty() || there.empty()) continue;
       const bool apart = here.back()->time_ms > there.front()->time_ms &&
                          there.back()->time_ms > here.front()->time_ms;
@@ -60,9 +76,10 @@ std::vector<Branch> branches_of(const SessionFacts& facts) {
       auto& branch = branches[origin];
       branch.origin = origin;
       branch.latest_ms = std::max(branch.latest_ms, here.back()->time_ms);
-      // Earlier ones this origin had too: it went on from them.
+      // Where they have nothing in common, this origin went on from the earlier ones.
       for (const auto* message : there) {
-        if (message->time_ms >= here.front()->time_ms) branch.elsewhere.insert(message->id);
+        if (common || message->time_ms >= here.front()->time_ms)
+          branch.elsewhere.insert(message->id);
       }
     }
   }
