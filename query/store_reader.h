@@ -27,8 +27,8 @@ struct SessionEntry {
 // A point in a session's history.
 struct Point {
   FoldUntil until;
-  std::string message;  // "": all messages
-  bool before = false;  // leaves `message` out
+  std::string message;                      // "": all messages
+  bool before = false;                      // leaves `message` out
   std::optional<OriginNumber> branch = {};  // where origins went on apart: whose branch
 };
 

@@ -114,7 +114,8 @@ TEST_CASE("outside libraries stay behind their fences", "[architecture]") {
       {"boost/asio", std::regex(R"((ingest|tools)/.*)")},
       {"boost/process", std::regex(R"(ingest/process/child_process\.cc)")},
       {"boost/beast", std::regex(R"(ingest/opencode/http_client\.cc)")},
-      {"boost/json", std::regex(R"(ingest/opencode/(config_content|seed_server|model_limits)\.cc)")},
+      {"boost/json",
+       std::regex(R"(ingest/opencode/(config_content|seed_server|model_limits)\.cc)")},
       {"catch2/", std::regex("never")},
       {"benchmark/", std::regex("never")},
   };

@@ -9,10 +9,9 @@
 #include <sys/ioctl.h>
 
 #include "schema/money.h"
+#include "schema/opencode/plain_text.h"
 #include "schema/opencode/utf8.h"
 #include "schema/time.h"
-
-#include "schema/opencode/plain_text.h"
 
 namespace respool {
 namespace {
