@@ -63,6 +63,15 @@ std::vector<std::string> column(const std::vector<std::string>& lines, std::stri
   return values;
 }
 
+std::string last_request(const std::string& session) {
+  std::string last;
+  for (const auto& request : ScriptedModel::instance().requests()) {
+    if (field(request, "session") == session && field(request, "kind") == "chat")
+      last = field(request, "messages");
+  }
+  return last;
+}
+
 Facts facts_of(const LiveHome& home, WhichStore store, const std::string& session) {
   const auto ask = [&](const std::vector<std::string>& arguments) {
     return store == WhichStore::First ? home.ask(arguments) : home.ask_second(arguments);

@@ -15,6 +15,10 @@ std::string field(std::string_view json, std::string_view path);
 // The same of many lines.
 std::vector<std::string> column(const std::vector<std::string>& lines, std::string_view path);
 
+// The messages of the newest request that the model was sent for a session, as JSON; "" where it
+// was asked nothing.
+std::string last_request(const std::string& session);
+
 enum class WhichStore : bool { First, Second };
 
 // What a store says of one session, a line a fact, as far as `opencode run` shows it.

@@ -72,15 +72,10 @@ void import_into(const LiveHome& home, const fs::path& directory, const OpenCode
 }
 
 // What the model was sent in the newest request of a session, as "role: beginning of the text".
-std::vector<std::string> last_request(const std::string& session) {
-  std::string newest;
-  for (const auto& line : ScriptedModel::instance().requests()) {
-    const bool chat = field(line, "kind") == "chat" && field(line, "session") == session;
-    if (chat) newest = line;
-  }
+std::vector<std::string> last_messages(const std::string& session) {
   std::vector<std::string> messages;
-  if (newest.empty()) return messages;
-  const std::string list = json_at(newest, "messages");
+  const std::string list = last_request(session);
+  if (list.empty()) return messages;
   const auto elements = split_json_array(list);
   REQUIRE(elements);
   for (const auto& element : *elements) {
@@ -113,7 +108,7 @@ std::vector<std::string> resume_in(const LiveHome& home,
   const auto turn = home.opencode_in(directory, {"run", "-s", session}, prompt);
   INFO(turn.out << turn.err);
   CHECK(turn.exit_code == 0);
-  const auto request = last_request(session);
+  const auto request = last_messages(session);
   REQUIRE_FALSE(request.empty());
   return request;
 }

@@ -22,16 +22,6 @@ std::size_t count_of(const std::string& text, std::string_view part) {
   return count;
 }
 
-// The messages the model was sent for a session, its last request; "" where it was asked nothing.
-std::string last_request(const std::string& session) {
-  std::string last;
-  for (const auto& request : ScriptedModel::instance().requests()) {
-    if (field(request, "session") == session && field(request, "kind") == "chat")
-      last = field(request, "messages");
-  }
-  return last;
-}
-
 // A session with a number in it, three turns long, the last of them with a tool.
 std::string session_with_number(const LiveHome& home) {
   const auto first = run_prompt(home, "Keep this number: " + kNumber);

@@ -6,15 +6,6 @@
 namespace respool::test {
 namespace {
 
-std::string last_request(const std::string& session) {
-  std::string last;
-  for (const auto& request : ScriptedModel::instance().requests()) {
-    if (field(request, "session") == session && field(request, "kind") == "chat")
-      last = field(request, "messages");
-  }
-  return last;
-}
-
 std::string heads(const LiveHome& home) {
   const auto report = home.respool({"verify", "--report"});
   INFO(report.out << report.err);
