@@ -1,6 +1,7 @@
 #include "tests/support/process.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 
 #include <fcntl.h>
@@ -54,7 +55,9 @@ ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment,
                           const std::string& input,
                           const std::string& directory) {
-  return run_program(RESPOOL_BINARY, arguments, environment, input, directory);
+  const char* other = std::getenv("RESPOOL_UNDER_TEST");
+  return run_program(
+      other != nullptr ? other : RESPOOL_BINARY, arguments, environment, input, directory);
 }
 
 ProcessResult run_program(const std::string& program,

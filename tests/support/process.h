@@ -32,7 +32,8 @@ class ExecWords {
   std::vector<char*> envp_;
 };
 
-// Runs the respool binary with `arguments`, `input` on its stdin, and only these variables.
+// Runs the respool binary, or the one that RESPOOL_UNDER_TEST names, with `arguments`, `input` on
+// its stdin, and only these variables.
 ProcessResult run_respool(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment = {},
                           const std::string& input = {},
