@@ -53,6 +53,9 @@ class Renderer {
     for (const auto& id : transcript_->other_branches)
       leave_out(id, "other_branch");
     messages_ = by_message(select());
+    constexpr std::uint64_t kListTokens = 120;  // room for the counts of what is left out
+    const ReplayFrame dearest(*transcript_, *options_, std::string(kDearestId));
+    frame_tokens_ = estimate_tokens(dearest.text({}, "")) + kListTokens;
     std::uint64_t body_tokens = options_->budget_tokens;
     // Sums of estimates are estimates of sums but for a few tokens; where they are not, less is
     // shown.
@@ -132,18 +135,15 @@ class Renderer {
   void compose(std::uint64_t tokens) {
     replay_.shown.clear();
     replay_.left_out = selection_left_out_;
-    ReplayFrame frame(*transcript_, *options_, replay_.replay_id);
-    constexpr std::uint64_t kListTokens = 120;  // room for the counts of what is left out
-    const ReplayFrame dearest(*transcript_, *options_, std::string(kDearestId));
-    const std::uint64_t frame_tokens = estimate_tokens(dearest.text({}, "")) + kListTokens;
     const auto newest_prompt = find_newest_prompt();
     const std::uint64_t reserved = newest_prompt ? prompt_tokens(*newest_prompt) : 0;
-    replay_.least_tokens = frame_tokens + reserved;
+    replay_.least_tokens = frame_tokens_ + reserved;
     replay_.estimated_tokens = replay_.least_tokens;
     replay_.text.clear();
     if (replay_.least_tokens > tokens) return;
-    const std::string body = choose(tokens - frame_tokens, newest_prompt, reserved);
+    const std::string body = choose(tokens - frame_tokens_, newest_prompt, reserved);
     std::reverse(replay_.shown.begin(), replay_.shown.end());
+    const ReplayFrame frame(*transcript_, *options_, replay_.replay_id);
     replay_.text = frame.text(replay_.left_out, body);
     replay_.estimated_tokens = estimate_tokens(replay_.text);
   }
@@ -225,6 +225,7 @@ class Renderer {
   const ReplayOptions* options_;
   std::vector<ReplayMessage> messages_;
   std::vector<LeftOut> selection_left_out_;
+  std::uint64_t frame_tokens_ = 0;  // of everything around the messages
   Replay replay_;
 };
 
